@@ -198,5 +198,17 @@ TEST(SavedSchedule, KeepsTheEventsAsATraceHasThem) {
   }
 }
 
+TEST(SavedScheduleFromText, ADigestIsHexadecimalToItsEnd) {
+  SavedSchedule saved = saved_schedule();
+  saved.trace_digest = 0xab;
+  std::string text = to_text(saved);
+  const std::size_t digits = text.find("00000000000000ab");
+  ASSERT_NE(digits, std::string::npos);
+  text[digits + 15] = 'x';
+  EXPECT_THAT([&] { saved_schedule_from_text(text); },
+              ThrowsMessage<InvalidArgument>(
+                  HasSubstr("expected a hexadecimal number, found '00000000000000ax'")));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -60,5 +60,30 @@ TEST(Fix, OfAMessageToItselfIsNotAnOrderOfTwoRanks) {
   EXPECT_EQ(fix_for(finding_of(cycle, "send")), fix_for(cycle));
 }
 
+TEST(Fix, OfAMessageSaysWhatIsToBeReceived) {
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_count, "recv")),
+            "receive as many elements as are sent");
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_data_type, "recv")),
+            "receive the data type that is sent");
+  EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_gang, "recv")), "send and receive on one gang");
+}
+
+TEST(Fix, OfArgumentsAtTwoPlacesNamesTheArgument) {
+  const auto fix_of = [](std::string_view id, const std::string& kind) {
+    Finding finding = finding_of(id, kind);
+    finding.divergence = Divergence{
+        .next = {{.location = {"train.py", 28, "step"}}, {.location = {"train.py", 41, "step"}}}};
+    return std::string(fix_for(finding));
+  };
+  const std::string order = "call the same operations in the same order, with the same ";
+  EXPECT_EQ(fix_of(finding_id::mismatch_count, "all_reduce"), order + "number of elements");
+  EXPECT_EQ(fix_of(finding_id::mismatch_count, "all_to_all"), order + "number of elements");
+  EXPECT_EQ(fix_of(finding_id::mismatch_data_type, "all_reduce"), order + "data type");
+  EXPECT_EQ(fix_of(finding_id::mismatch_reduce_operation, "all_reduce"),
+            order + "reduce operation");
+  EXPECT_EQ(fix_of(finding_id::mismatch_root, "broadcast"), order + "root");
+  EXPECT_EQ(fix_of(finding_id::mismatch_tag, "all_reduce"), fix_for(finding_id::mismatch_tag));
+}
+
 }  // namespace
 }  // namespace gang::sim

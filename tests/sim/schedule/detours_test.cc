@@ -105,5 +105,58 @@ TEST(NextInOrder, StaysWithTheContextThatRuns) {
   EXPECT_EQ(next_in_order(enabled, no_task), 1u);
 }
 
+TEST(Detours, AreMadeOnce) {
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 1, .place = "train.cc:10"}, "rank 1"}};
+  std::vector<Detour> left;
+  run_with_detours(two_by_two, wanted, &left);
+  EXPECT_THAT(left, IsEmpty());
+}
+
+TEST(Detours, NameStepsByWhatTheyDid) {
+  for (const auto& [kind, did] :
+       {std::pair{AccessKind::message, "send"}, std::pair{AccessKind::lock, "lock"},
+        std::pair{AccessKind::notification, "condition"}, std::pair{AccessKind::look, "test"},
+        std::pair{AccessKind::key, "store"}, std::pair{AccessKind::call, "call"}}) {
+    const Access access{.kind = kind, .mode = AccessMode::write, .object = 1};
+    const std::vector<Detour> wanted = {{{.context = "rank 0", .did = did, .number = 1}, "rank 1"}};
+    EXPECT_EQ(run_with_detours({{access, access}, {access}}, wanted), wanted) << did;
+  }
+}
+
+// Two ranks start a loader each; that of rank 0 starts a reader.
+TEST(Detours, NameAThreadByTheRankThatItBelongsTo) {
+  Guide guide;
+  guide.begin(Beginning{}, test::no_any_receives);
+  guide.begin_run(2);
+  const auto in_step_of = [&guide](TaskId task) {
+    RunnableSet runnable;
+    runnable.insert(task);
+    guide.choose(runnable, no_task);
+  };
+  in_step_of(0);
+  guide.started(2, "loader");
+  in_step_of(1);
+  guide.started(3, "loader");
+  in_step_of(2);
+  guide.started(4, "reader");
+  const std::vector<TaskId> enabled = {0, 2, 3, 4};
+  for (const auto& [name, task] :
+       {std::pair{"'loader' of rank 1", TaskId{3}}, std::pair{"'loader' of rank 0", TaskId{2}},
+        std::pair{"'reader' of rank 0", TaskId{4}}})
+    EXPECT_EQ(make_detour_sampler({{{}, name}}, guide.log())->choose(enabled), task) << name;
+}
+
+TEST(Detours, NameAPlaceWhereItIsKnown) {
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 1}, "rank 1"}};
+  const auto place_of = [&wanted](const Steps& steps) {
+    const std::vector<Detour> made = run_with_detours(steps, wanted);
+    return made.empty() ? "no detour" : made[0].after.place;
+  };
+  EXPECT_EQ(place_of(two_by_two), "train.cc:10");
+  EXPECT_EQ(place_of({{lock(1), lock(1)}, {lock(1), lock(1)}}), "");
+}
+
 }  // namespace
 }  // namespace gang::sim

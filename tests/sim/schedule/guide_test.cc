@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/replay_scheduler.h"
+#include "sim/schedule/sampler.h"
 #include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
@@ -117,6 +118,72 @@ TEST(Guide, LeadsARunThatIsTooLongToBeNoted) {
   EXPECT_THAT(guide.log().marks, testing::IsEmpty());
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), 1), 1);
   EXPECT_THAT(guide.log().choices, testing::IsEmpty());
+  guide.begin({}, test::no_any_receives);
+  guide.begin_run(3);
+  EXPECT_FALSE(guide.is_full());
+}
+
+TEST(Guide, AContextThatHasTakenItsMutexGoesOn) {
+  Guide guide = guided({});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), no_task), 0);
+  guide.wants(50);
+  guide.took(50);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), 0), 0);
+}
+
+TEST(Guide, WhereAllWaitForMutexesOneRunsAllTheSame) {
+  Guide guide = guided({});
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), no_task), 0);
+  guide.wants(50);
+  EXPECT_EQ(guide.choose(runnable_of({1}), 0), 1);
+  guide.took(50);
+  EXPECT_EQ(guide.choose(runnable_of({0}), 1), 0);
+}
+
+TEST(Guide, KnowsNothingOfTheMutexesOfAnEarlierRun) {
+  Guide guide = guided({});
+  const auto begin_anew = [&guide] {
+    guide.choose(runnable_of({0}), no_task);
+    guide.wants(50);
+    guide.choose(runnable_of({1}), 0);
+    guide.took(50);
+    guide.begin({}, test::no_any_receives);
+    guide.begin_run(3);
+  };
+  begin_anew();
+  guide.choose(runnable_of({0}), no_task);
+  guide.wants(50);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), 0), 0) << "it is not held";
+  begin_anew();
+  guide.choose(runnable_of({1}), no_task);
+  guide.took(50);
+  guide.choose(runnable_of({0, 2}), 1);
+  EXPECT_THAT(guide.log().choices.back().enabled, testing::SizeIs(2)) << "nobody wants it";
+}
+
+TEST(Guide, EveryRunBeginsUncut) {
+  Guide guide = guided({.choices = {keys(3)[2]}});
+  EXPECT_THROW(guide.choose(runnable_of({0, 1}), no_task), ScheduleDivergence);
+  guide.begin({}, test::no_any_receives);
+  guide.begin_run(3);
+  EXPECT_FALSE(guide.has_diverged());
+  EXPECT_FALSE(guide.is_cut());
+}
+
+class LastFirst final : public Sampler {
+ public:
+  TaskId choose(std::span<const TaskId> enabled) override { return enabled.back(); }
+  void note_step(const SampledStep&) override {}
+};
+
+TEST(Guide, ARunThatBeginsAsItIsToldIsNotDrawn) {
+  Guide guide = guided({});
+  guide.sample(std::make_unique<LastFirst>(), test::no_any_receives);
+  guide.begin_run(3);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 2);
+  guide.begin({}, test::no_any_receives);
+  guide.begin_run(3);
+  EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 0);
 }
 
 }  // namespace

@@ -84,5 +84,33 @@ TEST(HappensBefore, KnowsWhatComesAfterWhat) {
   EXPECT_TRUE(order.comes_after(2, 0));
 }
 
+TEST(HappensBefore, AmongManyContextsOneThatReadBeforeItWritesRacesTheOtherReaders) {
+  constexpr AccessMode read = AccessMode::read;
+  EXPECT_THAT(
+      races_of(
+          LogWriter(20).step(0).access(7, read).step(1).access(7, read).step(0).access(7).log()),
+      ElementsAre(Pair(1, 2)));
+}
+
+TEST(HappensBefore, WhatComesBeforeAnotherStepOfARaceDoesNotRace) {
+  EXPECT_THAT(races_of(LogWriter(3)
+                           .step(0)
+                           .access(7, AccessMode::arrive)
+                           .step(1)
+                           .access(7, AccessMode::look)
+                           .step(2)
+                           .access(7)
+                           .log()),
+              ElementsAre(Pair(0, 1), Pair(1, 2)));
+}
+
+TEST(HappensBefore, OnlyWhatWasPublishedForAnObjectIsCarriedFromIt) {
+  LogWriter log(2);
+  log.step(0).access(7).mark(Kind::publish, 50).mark(Kind::carry, 50).mark(Kind::into, 51);
+  log.mark(Kind::carry, 52).mark(Kind::into, 53);
+  log.step(1).mark(Kind::join, 53).access(7);
+  EXPECT_THAT(races_of(log.log()), ElementsAre(Pair(0, 1)));
+}
+
 }  // namespace
 }  // namespace gang::sim

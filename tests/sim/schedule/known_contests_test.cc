@@ -66,5 +66,25 @@ TEST(KnownContests, RemembersTheStepsOfAContext) {
   EXPECT_EQ(known.step_of(7, 0), nullptr);
 }
 
+TEST(KnownContests, KeepsTheMostOfAllRunsAndTheStepsOfTheLatest) {
+  const LogWriter larger = LogWriter(3).step(0).access(1).step(0).access(1).step(1).access(1);
+  const LogWriter smaller = LogWriter(2).step(0).access(1).step(1).access(1);
+  KnownContests known;
+  for (const LogWriter* log : {&larger, &smaller}) {
+    known.learn(log->log());
+    known.measure(log->log());
+  }
+  EXPECT_EQ(known.contexts(), 3u);
+  EXPECT_EQ(known.steps(), 3u);
+  EXPECT_NE(known.step_of(100, 0), nullptr);
+  EXPECT_EQ(known.step_of(100, 1), nullptr);
+}
+
+TEST(KnownContests, AContextMayReadAndWrite) {
+  LogWriter log(2);
+  log.step(0).access(1, AccessMode::read).access(1).step(1).access(1, AccessMode::read);
+  EXPECT_TRUE(learned(log.log()).is_contested(write(1)));
+}
+
 }  // namespace
 }  // namespace gang::sim

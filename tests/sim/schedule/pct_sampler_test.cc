@@ -69,5 +69,16 @@ TEST(PctBound, FollowsThePaper) {
   EXPECT_DOUBLE_EQ(pct_bound(3, known), 1.0 / 72);
 }
 
+// Both are known to be contested, and no further ones.
+TEST(PctSampler, AChangeIsAfterOneOfTheKnownSteps) {
+  const KnownContests known = two_writers(2);
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed)
+    ++seen[order(*make_pct_sampler(seed, 2, known), 3)];
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(
+                        testing::Pair("abbbaa", testing::_), testing::Pair("baaabb", testing::_),
+                        testing::Pair("aabbba", testing::_), testing::Pair("bbaaab", testing::_)));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -60,5 +60,23 @@ TEST(PosSampler, EqualSeedsGiveEqualOrders) {
   EXPECT_EQ(orders({{1, 2}, {2, 1}}, 50), orders({{1, 2}, {2, 1}}, 50));
 }
 
+// A step of which nothing is known may race every other: as in a random walk, it is rarely last.
+TEST(PosSampler, AStepThatIsNotKnownIsDrawnAnewEachTime) {
+  const KnownContests nothing;
+  int last = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const auto sampler = make_pos_sampler(seed, nothing);
+    const std::vector<TaskId> both = {0, 1};
+    const std::vector<Access> accesses = {{.mode = AccessMode::write, .object = 1}};
+    bool is_last = true;
+    for (int made = 0; made < 8; ++made) {
+      if (sampler->choose(both) == 1) is_last = false;
+      sampler->note_step({0, 100, accesses});
+    }
+    if (is_last) ++last;
+  }
+  EXPECT_LT(last, 1000 / 50);
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -1,8 +1,11 @@
 #include "sim/schedule/reduction.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/collective.h"
 #include "sim/schedule/replay_scheduler.h"
 
 namespace gang::sim {
@@ -95,6 +98,51 @@ TEST(Reduction, NoticesAProgramThatDoesNotRepeatItself) {
   reduction.learn(guide);
   EXPECT_TRUE(reduction.has_diverged());
   EXPECT_FALSE(reduction.next());
+}
+
+TEST(Reduction, SaysWhereAProgramDoesNotRepeatItself) {
+  // Another context can run at once; the one that is to run first is not there.
+  for (const Steps& otherwise :
+       {Steps{{write_to(1)}, {write_to(1)}, {write_to(1)}}, Steps{{write_to(1)}}}) {
+    Guide guide;
+    Reduction reduction;
+    guide.begin(reduction.next().value(), reduction.known());
+    run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
+    reduction.learn(guide);
+    guide.begin(reduction.next().value(), reduction.known());
+    run_all_steps(otherwise, guide);
+    reduction.learn(guide);
+    EXPECT_EQ(reduction.diverged_at(), std::optional<std::size_t>(0));
+  }
+}
+
+// Explores a program that receives from any source at mailbox 9 only in runs where context 1 comes
+// before context 0.
+void explore_receiving_late(Reduction& reduction, const Steps& steps) {
+  Guide guide;
+  while (auto beginning = reduction.next()) {
+    guide.begin(*std::move(beginning), reduction.known());
+    run_all_steps(steps, guide);
+    const StepLog& log = guide.log();
+    const auto first = std::ranges::find_if(log.choices, [&log](const StepChoice& choice) {
+      return choice.chosen == log.contexts[0] || choice.chosen == log.contexts[1];
+    });
+    if (first != log.choices.end() && first->chosen == log.contexts[1])
+      guide.notes()->any_receives[9].insert(any_tag);
+    reduction.learn(guide);
+  }
+}
+
+TEST(Reduction, BeginsAnewOnceMessagesOfSeveralTurnOutToBeContested) {
+  const Access send{.kind = AccessKind::message, .mode = AccessMode::write, .object = 9};
+  Reduction of_two;
+  explore_receiving_late(of_two, {{write_to(1)}, {write_to(1)}, {send}, {send}});
+  EXPECT_EQ(of_two.restarts(), 1u);
+  EXPECT_EQ(of_two.classes(), 4u);
+  Reduction of_one;
+  explore_receiving_late(of_one, {{write_to(1)}, {write_to(1)}, {send}});
+  EXPECT_EQ(of_one.restarts(), 0u);
+  EXPECT_EQ(of_one.classes(), 2u);
 }
 
 }  // namespace

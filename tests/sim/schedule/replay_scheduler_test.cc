@@ -59,5 +59,14 @@ TEST(ReplayScheduler, NamesTheDrawThatWasNotRecorded) {
   EXPECT_THROW(scheduler->next_u64(), ScheduleDivergence);
 }
 
+TEST(ReplayScheduler, DrawsAnewInEveryRunAndSwitchesWhereItIsRecorded) {
+  const auto scheduler = make_replay_scheduler({SwitchPoints::blocking_calls, {}, {17, 42}});
+  for (int i = 0; i < 2; ++i) {
+    scheduler->begin_run(3);
+    EXPECT_EQ(scheduler->next_u64(), 17U);
+  }
+  EXPECT_EQ(scheduler->switch_points(), SwitchPoints::blocking_calls);
+}
+
 }  // namespace
 }  // namespace gang::sim

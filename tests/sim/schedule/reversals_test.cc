@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/collective.h"
 #include "tests/sim/schedule/logs.h"
 #include "tests/sim/schedule/no_any_receives.h"
 
@@ -62,6 +63,33 @@ TEST(ContestOf, HasTheStepsInTheirOrder) {
   EXPECT_EQ(contest.first.object, 7u);
   EXPECT_EQ(contest.first_context, "");
   EXPECT_FALSE(contest.receive);
+}
+
+TEST(Reversals, PreferTheContextThatWasSecond) {
+  const LogWriter log = LogWriter(3).step(0).access(1).step(1).access(2).step(2).access(1);
+  const Reversals reversals = read(log.log());
+  ASSERT_EQ(reversals.all().size(), 1u);
+  EXPECT_THAT(reversals.initials_of(reversals.all()[0]), ElementsAre(102, 101));
+}
+
+TEST(ContestOf, NamesBothContextsAndTheReceiveThatTookOneOfTheMessages) {
+  StepLog log = LogWriter(2).step(1).access(7).step(0).access(7).log();
+  log.names = {"saver", "loader"};
+  for (std::size_t i : {0, 1}) {
+    log.accesses[i].kind = AccessKind::message;
+    log.accesses[i].operation = 50 + i;
+  }
+  log.taken = {{.message = 40, .rank = 3}, {.message = 51, .rank = 4}};
+  Reversals reversals;
+  reversals.read(log, AnyReceives{{7, {any_tag}}}, 0);
+  ASSERT_EQ(reversals.all().size(), 1u);
+  const Contest contest = contest_of(log, reversals.order(), reversals.all()[0].race);
+  EXPECT_EQ(contest.first_context, "loader");
+  EXPECT_EQ(contest.second_context, "saver");
+  ASSERT_TRUE(contest.receive);
+  EXPECT_EQ(contest.receive->rank, 4);
+  for (Access& access : log.accesses) access.kind = AccessKind::lock;
+  EXPECT_FALSE(contest_of(log, reversals.order(), reversals.all()[0].race).receive);
 }
 
 }  // namespace

@@ -63,12 +63,44 @@ TEST(ScheduleTree, ANodeThatIsUsedAgainIsEmpty) {
   ScheduleTree tree;
   Node* const node = tree.add(nullptr, 0);
   ScheduleTree::try_context(*node, 1).push_back({});
+  node->enabled = {1, 2};
   tree.weigh(*node);
   tree.release(node);
   Node* const again = tree.add(nullptr, 0);
   EXPECT_EQ(again, node);
+  EXPECT_TRUE(again->enabled.empty());
   EXPECT_TRUE(again->all_tried().empty());
   EXPECT_TRUE(ScheduleTree::try_context(*again, 1).empty());
+}
+
+TEST(ScheduleTree, OfEquallyDeepNodesTakesTheLatestFirst) {
+  ScheduleTree tree;
+  Node* const root = tree.add(nullptr, 0);
+  std::vector<Node*> children;
+  for (StepKey context = 1; context <= 4; ++context) children.push_back(tree.add(root, context));
+  for (const std::size_t i : {1, 3, 0, 2}) tree.open(*children[i]);
+  for (const std::size_t i : {3, 2, 1, 0}) EXPECT_EQ(tree.take_open(), children[i]) << i;
+}
+
+TEST(ScheduleTree, ANodeIsNotTakenWhileItRuns) {
+  ScheduleTree tree;
+  Node* const node = tree.add(nullptr, 0);
+  node->left.push_back({});
+  node->running = ScheduleTree::Alternative{.context = 4};
+  tree.open(*node);
+  EXPECT_EQ(tree.take_open(), nullptr);
+}
+
+TEST(ScheduleTree, AfterItIsClearedNothingIsLeft) {
+  ScheduleTree tree;
+  Node* const node = tree.add(nullptr, 0);
+  ScheduleTree::try_context(*node, 1).push_back({});
+  node->left.push_back({});
+  tree.weigh(*node);
+  tree.open(*node);
+  tree.clear();
+  EXPECT_EQ(tree.bytes(), 0u);
+  EXPECT_EQ(tree.take_open(), nullptr);
 }
 
 }  // namespace

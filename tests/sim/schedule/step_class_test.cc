@@ -26,5 +26,10 @@ TEST(StepClass, StepsThatDoNotCommuteMayNot) {
             class_of(LogWriter(2).step(1).access(7, look).step(0).access(7, arrive).log()));
 }
 
+TEST(StepClass, AnotherObjectIsAnotherClass) {
+  EXPECT_NE(class_of(LogWriter(1).step(0).access(7).log()),
+            class_of(LogWriter(1).step(0).access(8).log()));
+}
+
 }  // namespace
 }  // namespace gang::sim

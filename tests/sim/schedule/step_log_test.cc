@@ -58,5 +58,45 @@ TEST(StepLog, MessagesConflictOnlyWhereOneReceiveCouldTakeEither) {
   EXPECT_TRUE(do_conflict({message(1, 0)}, {message(1, 5)}, AnyReceives{{1, {any_tag}}}));
 }
 
+TEST(StepLog, AReceiveOfATagCouldTakeNoMessageOfAnother) {
+  const AnyReceives of_tag_5{{1, {5}}};
+  EXPECT_FALSE(do_conflict({message(1, 5)}, {message(1, 0)}, of_tag_5));
+  EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 0)}, of_tag_5));
+}
+
+TEST(StepLog, AMessageCountsForEachReceiveThatCouldTakeIt) {
+  const auto objects_of = [](const Access& access, const AnyReceives& known) {
+    std::vector<StepKey> objects;
+    add_objects(access, known, objects);
+    return objects.size();
+  };
+  const AnyReceives known{{1, {5, 6, any_tag}}};
+  EXPECT_EQ(objects_of(message(1, 5), known), 2U);
+  EXPECT_EQ(objects_of(message(1, 7), known), 1U);
+  EXPECT_EQ(objects_of(message(2, 5), known), 0U);
+  EXPECT_EQ(objects_of(access(2, AccessMode::read), known), 1U);
+}
+
+TEST(StepLog, MergingSaysWhetherAnythingWasNew) {
+  AnyReceives known{{1, {6}}};
+  EXPECT_TRUE(merge(known, {{1, {5, 6}}}));
+  EXPECT_FALSE(merge(known, {{1, {5, 6}}}));
+  EXPECT_TRUE(merge(known, {{2, {5}}}));
+  EXPECT_EQ(known, (AnyReceives{{1, {5, 6}}, {2, {5}}}));
+}
+
+TEST(StepLog, OnceClearedHoldsNothing) {
+  StepLog log = test::LogWriter(2).step(0).access(7).log();
+  log.taken.push_back({});
+  log.any_receives[1].insert(5);
+  log.seats[1] = 0;
+  log.is_incomplete = true;
+  log.clear();
+  EXPECT_TRUE(log.marks.empty() && log.accesses.empty() && log.choices.empty());
+  EXPECT_TRUE(log.contexts.empty() && log.names.empty() && log.parents.empty());
+  EXPECT_TRUE(log.taken.empty() && log.any_receives.empty() && log.seats.empty());
+  EXPECT_FALSE(log.is_incomplete);
+}
+
 }  // namespace
 }  // namespace gang::sim

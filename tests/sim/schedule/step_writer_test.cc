@@ -63,5 +63,30 @@ TEST(StepWriter, NotesNothingAtRest) {
   EXPECT_THAT(writer.log().accesses, testing::IsEmpty());
 }
 
+TEST(StepWriter, WhatIsMadeAtRestIsTheSameInEveryRun) {
+  Guide writer = writing();
+  writer.rests();
+  const StepKey first = writer.new_object();
+  EXPECT_NE(writer.new_object(), first);
+  writer.begin_run(2);
+  EXPECT_EQ(writer.new_object(), first);
+}
+
+TEST(StepWriter, NotesStartsAndRests) {
+  Guide writer = writing();
+  writer.started(2, "loader");
+  EXPECT_EQ(writer.log().marks.back().kind, StepMark::Kind::start);
+  EXPECT_EQ(writer.log().marks.back().value, 2u);
+  writer.rests();
+  EXPECT_EQ(writer.log().marks.back().kind, StepMark::Kind::rest);
+}
+
+TEST(StepWriter, NobodyStartsWhatBeginsAtRest) {
+  Guide writer = writing();
+  writer.rests();
+  writer.started(2, "timer");
+  EXPECT_EQ(writer.log().parents[2], no_task);
+}
+
 }  // namespace
 }  // namespace gang::sim
