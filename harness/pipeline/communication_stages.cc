@@ -39,9 +39,9 @@ void CommunicationStages::reduce(const std::vector<TensorParallelCall>& calls) {
 void CommunicationStages::reduce_loss() {
   if (plan_.training.model.objective != training::Objective::cross_entropy) return;
   const TensorView row = view(zeros_).slice(0, plan_.columns());
-  tp_->all_reduce(row, ReduceOperation::max);
-  tp_->all_reduce(row, ReduceOperation::sum);
-  tp_->all_reduce(row, ReduceOperation::sum);
+  tp_->all_reduce(row, ReduceOperation::max, {.label = "largest score"});
+  tp_->all_reduce(row, ReduceOperation::sum, {.label = "sum of exponentials"});
+  tp_->all_reduce(row, ReduceOperation::sum, {.label = "score of the label"});
 }
 
 }  // namespace gang::harness

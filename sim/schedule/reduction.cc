@@ -20,13 +20,9 @@ std::optional<Beginning> Reduction::next() {
     return Beginning{.round = round_, .knowledge = known_.get()};
   }
   while (Node* node = tree_.take_open()) {
-    while (!node->left.empty()) {
+    if (!node->left.empty()) {
       node->running = std::move(node->left.back());
       node->left.pop_back();
-      if (node->sleeps(node->running->context)) {
-        node->running.reset();
-        continue;
-      }
       Beginning beginning{
           .sleeping = node->sleeping, .branch = node, .round = round_, .knowledge = known_.get()};
       beginning.choices.resize(node->depth + 1);

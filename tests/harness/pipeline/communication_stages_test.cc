@@ -89,6 +89,8 @@ TEST(CommunicationStages, ReduceWithTheSameOperationsInTheSameOrder) {
 
 TEST(CommunicationStages, LabelTheCallsOfEachLayer) {
   EXPECT_EQ(calls_of({}, "communication", true), calls_of({}, "numeric", true));
+  const Settings transformer = {{"model", "transformer"}};
+  EXPECT_EQ(calls_of(transformer, "communication", true), calls_of(transformer, "numeric", true));
 }
 
 }  // namespace

@@ -56,6 +56,20 @@ TEST(PosSampler, ASingleStepAgainstManyThatCommuteIsAsLikelyLast) {
   EXPECT_GT(last, 2000 / 12);  // its priority is the least of nine
 }
 
+// Its second step races with each of the other context, so that it is drawn anew: as in a random
+// walk, it is rarely last.
+TEST(PosSampler, TheStepThatAContextHasComeToIsTheOneThatMayRace) {
+  int first = 0;
+  int first_and_last = 0;
+  for (const auto& [order, times] : orders({{1, 2}, {2, 2, 2, 2, 2, 2, 2, 2}}, 2000)) {
+    if (!order.starts_with('a')) continue;
+    first += times;
+    if (order.ends_with('a')) first_and_last += times;
+  }
+  EXPECT_GT(first, 500);
+  EXPECT_LT(first_and_last, first / 50);
+}
+
 TEST(PosSampler, EqualSeedsGiveEqualOrders) {
   EXPECT_EQ(orders({{1, 2}, {2, 1}}, 50), orders({{1, 2}, {2, 1}}, 50));
 }

@@ -1,6 +1,9 @@
 #include "sim/schedule/reduction.h"
 
 #include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +38,8 @@ void run_all_steps(const Steps& steps, Guide& guide) {
   }
 }
 
-std::uint64_t classes_of(const Steps& steps) {
+// The number of runs that go to their ends, and of those that are cut short.
+std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
   Guide guide;
   Reduction reduction;
   while (auto beginning = reduction.next()) {
@@ -45,8 +49,10 @@ std::uint64_t classes_of(const Steps& steps) {
     EXPECT_FALSE(reduction.has_diverged());
     EXPECT_FALSE(reduction.is_too_large());
   }
-  return reduction.classes();
+  return {reduction.classes(), reduction.cut()};
 }
+
+std::uint64_t classes_of(const Steps& steps) { return explore(steps).first; }
 
 TEST(Reduction, StepsThatCommuteAreRunOnce) {
   EXPECT_EQ(classes_of({{write_to(1), write_to(1)}, {write_to(2), write_to(2)}, {write_to(3)}}), 1);
@@ -69,6 +75,55 @@ TEST(Reduction, IndependentContestsMultiply) {
 // then reads, too.
 TEST(Reduction, ALongChainIsNotTakenForMany) {
   EXPECT_EQ(classes_of({{write_to(1)}, {write_to(2), read(1)}, {write_to(3), read(1)}}), 4);
+}
+
+// In which order the accesses come that do not commute.
+using Class = std::set<std::pair<std::pair<TaskId, std::size_t>, std::pair<TaskId, std::size_t>>>;
+
+// Adds the class of each interleaving that begins with `made`, a context for each step.
+void add_classes(const Steps& steps, std::vector<TaskId>& made, std::set<Class>& classes) {
+  std::vector<std::size_t> done(steps.size(), 0);
+  std::vector<std::pair<TaskId, std::size_t>> order;
+  for (const TaskId task : made) order.emplace_back(task, done[task]++);
+  bool is_over = true;
+  for (TaskId task = 0; task < steps.size(); ++task) {
+    if (done[task] == steps[task].size()) continue;
+    is_over = false;
+    made.push_back(task);
+    add_classes(steps, made, classes);
+    made.pop_back();
+  }
+  if (!is_over) return;
+  Class found;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (std::size_t j = i + 1; j < order.size(); ++j) {
+      const Access& first = steps[order[i].first][order[i].second];
+      const Access& second = steps[order[j].first][order[j].second];
+      const bool is_write = first.mode == AccessMode::write || second.mode == AccessMode::write;
+      if (first.object == second.object && is_write) found.emplace(order[i], order[j]);
+    }
+  classes.insert(std::move(found));
+}
+
+// Random programs of two to four contexts that make one to three steps each. Some runs are cut
+// short, as what could follow has been seen; those are no classes.
+TEST(Reduction, RunsEachClassToItsEndOnce) {
+  std::minstd_rand random(1);
+  const auto draw = [&random](unsigned most) { return random() / 7 % most; };
+  std::uint64_t cut = 0;
+  for (int i = 0; i < 300; ++i) {
+    Steps steps(2 + draw(3));
+    for (auto& of_task : steps)
+      for (unsigned left = 1 + draw(steps.size() == 4 ? 2 : 3); left > 0; --left)
+        of_task.push_back(draw(2) == 0 ? write_to(1 + draw(3)) : read(1 + draw(3)));
+    std::set<Class> classes;
+    std::vector<TaskId> made;
+    add_classes(steps, made, classes);
+    const auto [run, given_up] = explore(steps);
+    EXPECT_EQ(run, classes.size()) << i;
+    cut += given_up;
+  }
+  EXPECT_GT(cut, 0U);
 }
 
 TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
