@@ -66,6 +66,29 @@ function(gangsim_keep_batches_small name)
   set_target_properties(gangsim_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
+# gangsim_batch_together(NAME SOURCES...): these sources of gangsim_NAME, the path of every call,
+# share a batch, so that what GCC inlines there does not depend on which other files there are. The
+# others are in batches of 16.
+function(gangsim_batch_together name)
+  set_target_properties(gangsim_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+  get_target_property(sources gangsim_${name} SOURCES)
+  set(count 0)
+  foreach(source IN LISTS sources)
+    if(NOT source MATCHES "\\.cc$")
+      continue()
+    endif()
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    if(path IN_LIST ARGN)
+      set(group calls)
+    else()
+      math(EXPR group "${count} / 16")
+      math(EXPR count "${count} + 1")
+    endif()
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}")
+  endforeach()
+endfunction()
+
 # gangsim_compile_around_runs(NAME SOURCES... LIBRARIES...): further sources of gangsim_NAME, which
 # are not on the path of a run and compile a third faster with less optimisation. A target of their
 # own, since sources with flags of their own are left out of batches. Without batches it has its own
