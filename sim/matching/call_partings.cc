@@ -20,7 +20,7 @@ bool mixes_data(OperationKind kind) {
          (reduces(kind) || kind == OperationKind::all_gather || kind == OperationKind::all_to_all);
 }
 
-// None if members called it in more than two places.
+// None if members called it in more than two places, or one is not known.
 std::optional<CallParting> parting_of(const CallPlaces& places, OperationKind kind) {
   CallParting parting{.kind = kind,
                       .sequence_number = places.sequence_number,
@@ -28,6 +28,7 @@ std::optional<CallParting> parting_of(const CallPlaces& places, OperationKind ki
                       .other_place = {},
                       .is_elsewhere = {}};
   for (const CallSite& site : places.by_member) {
+    if (site.line == 0) return std::nullopt;
     const bool is_elsewhere = !(site == parting.place);
     if (is_elsewhere && parting.other_place.line == 0) parting.other_place = site;
     if (is_elsewhere && !(site == parting.other_place)) return std::nullopt;

@@ -68,6 +68,10 @@ TEST(CallPartings, PlacesThatAreNotSwappedAreNotTold) {
   EXPECT_THAT(sum_at({{7, 8}, {8, 9}, {9, 7}}).crossed_calls, IsEmpty());
 }
 
+TEST(CallPartings, PlacesThatAreNotKnownAreNotTold) {
+  EXPECT_THAT(sum_at({{7, 0}, {0, 7}}).crossed_calls, IsEmpty());
+}
+
 TEST(CallPartings, OperationsOfDifferentKindsAreNotCompared) {
   const Report report = run(2, [](SimulatedRank& rank) {
     const bool is_first = rank.rank() == 0;
