@@ -47,6 +47,11 @@ class Exits(unittest.TestCase):
         for status in ("0", "None", "", "False"):
             self.assertEqual(self.end_of(f"sys.exit({status})"), (0, "told SystemExit  0\n"))
 
+    def test_one_that_ends_a_process_of_multiprocessing_after_its_work_is_not(self):
+        text = "exec('sys.exit({})', {{'sys': sys, '__name__': 'multiprocessing.spawn'}})"
+        self.assertEqual(self.end_of(text.format(0)), (0, ""))
+        self.assertEqual(self.end_of(text.format(3)), (3, "told SystemExit 3 2\n"))
+
     def test_one_that_ends_something_else_is_not(self):
         for text in ("try: leave(3)\nexcept SystemExit as error: assert error.code == 3\n",
                      "thread = threading.Thread(target=leave, args=(3,))\n"

@@ -262,6 +262,16 @@ TEST(ConductorRuns, AFindingThatAProcessTellsWhileItIsBlockedIsAsCertainAsTheVer
   EXPECT_EQ(told.certainty, result.report.certainty);
 }
 
+// Interrupts a run while its ranks are outside of calls, and ends them a while later.
+std::jthread interrupt_soon(std::atomic<bool>& interrupt, std::atomic<bool>& is_over) {
+  return std::jthread([&] {
+    std::this_thread::sleep_for(100ms);
+    interrupt = true;
+    std::this_thread::sleep_for(300ms);
+    is_over = true;
+  });
+}
+
 // Two ranks outside of any call, each with a thread that tells where it is.
 TEST(ConductorRuns, OfSeveralRanksOutsideOfCallsThePlaceOfTheFirstIsNamed) {
   std::atomic<bool> interrupt = false;
@@ -284,13 +294,7 @@ TEST(ConductorRuns, OfSeveralRanksOutsideOfCallsThePlaceOfTheFirstIsNamed) {
           } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
           }
         });
-    if (client.rank() == 0)
-      impatient = std::jthread([&] {
-        std::this_thread::sleep_for(100ms);
-        interrupt = true;
-        std::this_thread::sleep_for(300ms);
-        is_over = true;
-      });
+    if (client.rank() == 0) impatient = interrupt_soon(interrupt, is_over);
     while (!is_over) {
     }
   });
@@ -309,12 +313,7 @@ TEST(ConductorRuns, MissingKeysExplainWhyARankOutsideOfCallsIsNotNamed) {
       client.store({.function = StoreFunction::get, .keys = {"never"}});
       return;
     }
-    impatient = std::jthread([&] {
-      std::this_thread::sleep_for(100ms);
-      interrupt = true;
-      std::this_thread::sleep_for(300ms);
-      is_over = true;
-    });
+    impatient = interrupt_soon(interrupt, is_over);
     while (!is_over) {
     }
   });
