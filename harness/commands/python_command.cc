@@ -337,6 +337,8 @@ class PythonCommand final : public Command {
     }
     if (!turns.irreproducible().empty())
       text.add_advice("Note", "not reproducible: " + turns.irreproducible());
+    if (const std::string waits = turns.long_waits().describe(); !waits.empty())
+      text.add_advice("Suspect", waits);
   }
 
   // PyTorch's groups have another timeout than gangs.

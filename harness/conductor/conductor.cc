@@ -187,7 +187,7 @@ void Conductor::read(Caller& caller) {
   }
   connection.receive();
   if (!connection.is_open()) poller_.remove(descriptor);
-  if (!connection.is_open() || connection.has_frame()) turns_.note_arrival();
+  if (!connection.is_open() || connection.has_frame()) caller.spoke_at = turns_.note_arrival();
 }
 
 void Conductor::send(Connection& connection, const Frame& frame) {

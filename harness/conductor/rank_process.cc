@@ -80,6 +80,12 @@ bool add_use(pid_t process, ProcessorUse& use) {
 
 }  // namespace
 
+void RankProcess::begin_call(Caller& caller, const CallSite& call_site) {
+  gangs.note_outside({.begin = std::exchange(caller.outside_since, caller.spoke_at),
+                      .end = caller.spoke_at,
+                      .call_site = call_site});
+}
+
 std::optional<sim::ProcessDeath> death_of(const RankProcess& process) {
   if (!process.wait_status || *process.wait_status == 0) return std::nullopt;
   const int status = *process.wait_status;

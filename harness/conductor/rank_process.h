@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "harness/conductor/connection.h"
+#include "harness/conductor/joined_gangs.h"
+#include "harness/conductor/long_waits.h"
 #include "harness/conductor/messages.h"
 #include "sim/report/report.h"
 #include "sim/state/process_death.h"
@@ -24,6 +27,8 @@ struct Caller {
   Connection connection;
   bool is_served = false;  // by a context of the rank
   bool awaits_answer = false;
+  TimeOutside::Clock::time_point outside_since = TimeOutside::Clock::now();  // of calls
+  TimeOutside::Clock::time_point spoke_at = {};                              // its last bytes came
   std::optional<StackMessage> stack;  // once it was asked for
 };
 
@@ -44,7 +49,11 @@ struct RankProcess {
   std::optional<FailedMessage> failure;
   std::deque<std::unique_ptr<Caller>> callers;  // in the order of their hellos
   std::unique_ptr<Caller> watcher;
+  JoinedGangs gangs;                // during the run
   std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
+
+  // `caller`, one of its callers, calls at `call_site`.
+  void begin_call(Caller& caller, const CallSite& call_site);
 
   // Whether several of its threads take turns, which may wait for each other.
   bool has_threads() const noexcept { return callers.size() > 1 || other_threads > 0; }

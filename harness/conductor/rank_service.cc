@@ -9,6 +9,7 @@
 #include "gang/error.h"
 #include "gang/forwarding_gang.h"
 #include "gang/operation_checks.h"
+#include "harness/conductor/lateness.h"
 #include "harness/conductor/told_error.h"
 #include "sim/state/awaited_message.h"
 
@@ -57,10 +58,13 @@ RankService::RankService(Conductor& conductor, Rank& rank)
       rank_(rank),
       simulated_(*rank.simulated()),
       process_(conductor.process_for(rank)) {
-  gangs_[0] = rank.root();
+  process_.gangs.join(0, rank.root());
 }
 
-RankService::~RankService() { threads_.clear(); }
+RankService::~RankService() {
+  threads_.clear();
+  process_.gangs.leave_all();
+}
 
 void RankService::run() {
   if (Caller* const first = await_first_caller()) serve(*first);
@@ -70,7 +74,7 @@ void RankService::run() {
   for (auto& [id, operation] : operations_) dropped_.push_back(std::move(operation));
   operations_.clear();
   conductor_.keep_until_next_run(std::move(dropped_));
-  for (const auto& [group, gang] : gangs_) gang->close();
+  process_.gangs.close_all();
 }
 
 Caller* RankService::await_first_caller() {
@@ -106,7 +110,7 @@ void RankService::await_end() {
 // The rank has failed: what its other threads wait for, they will never take.
 void RankService::release_threads() {
   if (threads_.empty()) return;
-  for (const auto& [group, gang] : gangs_) gang->abort();
+  process_.gangs.abort_all();
 }
 
 void RankService::throw_failure() const {
@@ -195,12 +199,6 @@ void RankService::take_request(Session& session) {
 
 // -- Requests --
 
-std::shared_ptr<Gang> RankService::gang_of(std::uint32_t group) const {
-  const auto gang = gangs_.find(group);
-  if (gang == gangs_.end()) throw ProtocolError(fmt::format("there is no group {}", group));
-  return gang->second;
-}
-
 std::shared_ptr<StartedOperation> RankService::operation_of(std::uint64_t id) const {
   const auto operation = operations_.find(id);
   if (operation == operations_.end())
@@ -223,11 +221,17 @@ std::shared_ptr<StartedOperation> RankService::await_operation(Session& session,
 void RankService::answer(Session& session, const ServerMessage& message) {
   conductor_.send(session.caller.connection, frame_of(message));
   session.caller.awaits_answer = false;
+  session.caller.outside_since = TimeOutside::Clock::now();
 }
 
 void RankService::handle(Session& session, GroupMessage& message) {
-  if (message.group == 0) throw ProtocolError("group 0 is the gang of all ranks");
   ToldError result;
+  if (message.group == 0) {
+    if (!message.name.empty() || !message.ranks.empty())
+      throw ProtocolError("group 0 is the gang of all ranks");
+    if (message.timeout) process_.gangs.set_timeout(0, *message.timeout);
+    return answer(session, DoneMessage{{{}}});
+  }
   try {
     GangInfo info = simulated_.root()->info();
     info.name = message.role.empty() ? message.name : std::move(message.role);
@@ -237,7 +241,7 @@ void RankService::handle(Session& session, GroupMessage& message) {
         simulated_.gang_of(std::move(info), message.call_site, message.name);
     if (auto* const root = dynamic_cast<ForwardingGang*>(rank_.root().get()))
       gang = root->decorated(std::move(gang));
-    gangs_[message.group] = std::move(gang);
+    process_.gangs.join(message.group, std::move(gang));
   } catch (const std::exception&) {
     result = told_error(last_error_ = std::current_exception());
   }
@@ -246,6 +250,7 @@ void RankService::handle(Session& session, GroupMessage& message) {
 
 void RankService::handle(Session& session, OperationMessage& message) {
   session.turn.call_site = message.call_site;
+  process_.begin_call(session.caller, message.call_site);
   std::shared_ptr<const SharedBlock> block;
   if (message.block != 0) {
     const auto known = session.blocks.find(message.block);
@@ -259,8 +264,9 @@ void RankService::handle(Session& session, OperationMessage& message) {
     session.caller.awaits_answer = true;
     watch_silent_threads(message.threads);
   }
-  const auto operation = std::make_shared<StartedOperation>(
-      std::move(message), gang_of(message.group), std::move(block));
+  GangCall call = process_.gangs.begin_call(message.group, message.kind);
+  const auto operation =
+      std::make_shared<StartedOperation>(std::move(message), std::move(call), std::move(block));
   if (!operations_.emplace(id, operation).second)
     throw ProtocolError(fmt::format("operation {} exists already", id));
   if (awaited_starts_ > 0) simulated_.announce();
@@ -270,6 +276,7 @@ void RankService::handle(Session& session, OperationMessage& message) {
 
 void RankService::handle(Session& session, WaitMessage& message) {
   session.turn.call_site = message.call_site;
+  process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
   watch_silent_threads(message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
@@ -293,7 +300,7 @@ OperationResult RankService::result_of(const StartedOperation& operation) {
                          .data = {data.begin(), data.end()}};
   if (const std::shared_ptr<Gang>& made = operation.made()) {
     result.ranks = made->info().root_ranks;
-    gangs_[operation.message().result] = made;
+    process_.gangs.join(operation.message().result, made);
   }
   return result;
 }
@@ -302,7 +309,11 @@ OperationResult RankService::result_of(const StartedOperation& operation) {
 void RankService::answer_with(Session& session,
                               const std::vector<std::shared_ptr<StartedOperation>>& operations) {
   DoneMessage done;
-  for (const auto& operation : operations) done.results.push_back(result_of(*operation));
+  for (const auto& operation : operations) {
+    note_lateness(conductor_.turns_.long_waits(), *operation, rank_.rank(), session.caller.spoke_at,
+                  conductor_.processes_);
+    done.results.push_back(result_of(*operation));
+  }
   for (const auto& operation : operations) {
     const auto known = operations_.find(operation->message().id);
     if (known != operations_.end() && known->second == operation) operations_.erase(known);
@@ -323,11 +334,13 @@ void RankService::handle(Session&, DropMessage& message) {
 }
 
 void RankService::handle(Session&, CloseMessage& message) {
-  gang_of(message.group)->close();
-  if (message.group != 0) gangs_.erase(message.group);
+  process_.gangs.gang(message.group)->close();
+  if (message.group != 0) process_.gangs.leave(message.group);
 }
 
-void RankService::handle(Session&, AbortMessage& message) { gang_of(message.group)->abort(); }
+void RankService::handle(Session&, AbortMessage& message) {
+  process_.gangs.gang(message.group)->abort();
+}
 
 void RankService::handle(Session& session, BlockMessage& message) {
   const std::optional<Descriptor> memory = session.caller.connection.take_descriptor();
@@ -338,6 +351,7 @@ void RankService::handle(Session& session, BlockMessage& message) {
 
 void RankService::handle(Session& session, StoreMessage& message) {
   session.turn.call_site = message.call_site;
+  process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
   watch_silent_threads(message.threads);
   answer(session, conductor_.store_.perform(message, simulated_));

@@ -61,7 +61,6 @@ class RankService {
   void handle(Session& session, StackMessage& message);
   [[noreturn]] void handle(Session& session, HelloMessage& message);
 
-  std::shared_ptr<Gang> gang_of(std::uint32_t group) const;
   std::shared_ptr<StartedOperation> operation_of(std::uint64_t id) const;
   std::shared_ptr<StartedOperation> await_operation(Session& session, std::uint64_t id);
   OperationResult result_of(const StartedOperation& operation);
@@ -73,7 +72,6 @@ class RankService {
   Rank& rank_;
   sim::SimulatedRank& simulated_;
   RankProcess& process_;
-  std::map<std::uint32_t, std::shared_ptr<Gang>> gangs_;
   std::map<std::uint64_t, std::shared_ptr<StartedOperation>> operations_;
   int awaited_starts_ = 0;  // waits for operations that are not among them yet
   std::vector<std::shared_ptr<StartedOperation>> dropped_;

@@ -34,9 +34,13 @@ std::size_t sum_of(const std::vector<std::int64_t>& parts, std::size_t most) {
 
 }  // namespace
 
-StartedOperation::StartedOperation(OperationMessage message, std::shared_ptr<Gang> gang,
+StartedOperation::StartedOperation(OperationMessage message, GangCall call,
                                    std::shared_ptr<const SharedBlock> block)
-    : message_(std::move(message)), gang_(std::move(gang)), block_(std::move(block)) {
+    : message_(std::move(message)),
+      gang_(std::move(call.gang)),
+      timeout_(call.timeout),
+      number_(call.number),
+      block_(std::move(block)) {
   const bool makes_gang = message_.kind == OperationKind::create_gang ||
                           message_.kind == OperationKind::split ||
                           message_.kind == OperationKind::shrink;
@@ -241,9 +245,15 @@ void StartedOperation::take(Work work) {
   has_ended_ = true;
 }
 
+Duration StartedOperation::timeout() const noexcept {
+  if (message_.kind == OperationKind::monitored_barrier && message_.count != 0)
+    return Duration{message_.count};
+  return timeout_.value_or(gang_->timeout());
+}
+
 void StartedOperation::call() {
   const CallOptions options{.label = message_.label,
-                            .timeout = {},
+                            .timeout = timeout_,
                             .guarded = {},
                             .mode = message_.is_blocking ? CallMode::blocking : CallMode::started};
   switch (message_.kind) {

@@ -11,6 +11,7 @@
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "gang/work.h"
+#include "harness/conductor/joined_gangs.h"
 #include "harness/conductor/messages.h"
 #include "harness/conductor/shared_block.h"
 
@@ -21,7 +22,7 @@ namespace gang::harness {
 class StartedOperation {
  public:
   // Throws ProtocolError if the memory that the message gives is too small for the operation.
-  StartedOperation(OperationMessage message, std::shared_ptr<Gang> gang,
+  StartedOperation(OperationMessage message, GangCall call,
                    std::shared_ptr<const SharedBlock> block);
 
   // Calls the gang; a blocking message blocks. An error of the call is the operation's result.
@@ -45,6 +46,11 @@ class StartedOperation {
   const Received& received() const noexcept { return received_; }
 
   const OperationMessage& message() const noexcept { return message_; }
+  const Gang& gang() const noexcept { return *gang_; }
+  // Of a collective, among its process's on the gang.
+  std::uint64_t number() const noexcept { return number_; }
+  // How long it may wait.
+  Duration timeout() const noexcept;
   // The gang that it has made, or null.
   const std::shared_ptr<Gang>& made() const noexcept { return made_; }
 
@@ -72,6 +78,8 @@ class StartedOperation {
 
   OperationMessage message_;
   std::shared_ptr<Gang> gang_;
+  std::optional<Duration> timeout_;  // instead of the gang's
+  std::uint64_t number_;
   std::shared_ptr<const SharedBlock> block_;  // null: the memory is `own_`
   std::vector<std::byte> own_;
   std::byte* memory_ = nullptr;

@@ -56,6 +56,7 @@ class Counted {
 void Turns::begin_run() {
   stuck_ranks_.clear();
   irreproducible_.clear();
+  long_waits_.clear();
 }
 
 // One wait: its turn, and what is seen of the process until it speaks.

@@ -9,6 +9,7 @@
 
 #include "gang/duration.h"
 #include "harness/conductor/idleness.h"
+#include "harness/conductor/long_waits.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_process.h"
 #include "sim/simulation.h"
@@ -61,10 +62,10 @@ class Turns {
   // idle.
   bool wait(Turn& turn, const std::function<bool()>& has_spoken);
 
-  // A process has spoken, connected or ended.
-  void note_arrival() noexcept {
+  // A process has spoken, connected or ended: now, which is returned.
+  Idleness::Clock::time_point note_arrival() noexcept {
     ++arrivals_;
-    quiet_since_ = Idleness::Clock::now();
+    return quiet_since_ = Idleness::Clock::now();
   }
 
   // Why the run cannot be reproduced; empty if it can.
@@ -72,6 +73,9 @@ class Turns {
   // The ranks that counted as stuck outside of calls when the run ended, so that its verdict is
   // probable, not certain.
   const std::vector<int>& stuck_ranks() const noexcept { return stuck_ranks_; }
+  // Of the run: who waited longer than a real one would have.
+  LongWaits& long_waits() noexcept { return long_waits_; }
+  const LongWaits& long_waits() const noexcept { return long_waits_; }
   bool is_interrupted() const noexcept {
     return options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed);
   }
@@ -98,6 +102,7 @@ class Turns {
   Idleness::Clock::time_point next_look_around_{};
   std::vector<int> stuck_ranks_;
   std::string irreproducible_;
+  LongWaits long_waits_;
 };
 
 }  // namespace gang::harness

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -66,6 +67,14 @@ class Processes(Ways):
         self.assertEqual([(crossed[side]["ranks"], crossed[side]["location"])
                           for side in ("most", "others")],
                          [([0, 1, 3], "swapped_calls.py:12"), ([2], "swapped_calls.py:17")])
+
+    def test_who_would_have_timed_out_while_another_computed_is_told(self):
+        waited = "Suspect Ranks 1-3 waited 3 s in barrier at late_rank.py:21 for rank 0"
+        for program, text in (("late_rank.py", waited), ("late_rank.py fixed", "")):
+            ended = run(program)
+            self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
+            found = re.search(r"Suspect .* rank \d", " ".join(ended.text.split()))
+            self.assertEqual(re.sub(r"[34](\.\d)? s", "3 s", found[0]) if found else "", text)
 
     def test_the_traceback_of_what_failed_is_shown(self):
         text = run("crash.py raise").text

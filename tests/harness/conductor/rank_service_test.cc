@@ -99,6 +99,31 @@ TEST(RankService, AGroupMayHaveATimeoutOfItsOwn) {
   EXPECT_EQ(told, Status::timeout);
 }
 
+TEST(RankService, TheTimeoutOfTheGangOfAllRanksIsThatOfEachProcess) {
+  std::optional<Status> told;
+  conduct(2, [&told](Client& client) {
+    if (client.rank() == 0) {
+      client.tell(GroupMessage{.group = 0, .timeout = 1s});
+      client.receive();
+    }
+    if (client.rank() == 0) told = client.call(int_sum(1)).status;
+    if (client.rank() == 1)
+      client.store({.function = StoreFunction::wait, .keys = {"never"}, .timeout = 3s});
+  });
+  EXPECT_EQ(told, Status::timeout);
+}
+
+TEST(RankService, TheGangOfAllRanksHasItsName) {
+  for (const GroupMessage& message :
+       {GroupMessage{.group = 0, .name = "world"}, GroupMessage{.group = 0, .ranks = {0}}}) {
+    const RunResult result = conduct(1, [&message](Client& client) {
+      client.tell(message);
+      client.receive();
+    });
+    EXPECT_THAT(ids_of(result), ElementsAre("rank_failed"));
+  }
+}
+
 // -- Errors --
 
 TEST(RankService, AnErrorIsToldAndTheGangStaysUsable) {

@@ -65,7 +65,7 @@ TEST(StartedOperationCalls, AReceiveFromAnySourceKeepsToItsTag) {
 TEST(StartedOperationCalls, WhatItsMemoryCannotHoldIsSaid) {
   const auto making = [](OperationMessage message) {
     return
-        [message] { StartedOperation(message, make_fake_gang({.rank = 1, .size = 4}), nullptr); };
+        [message] { StartedOperation(message, {make_fake_gang({.rank = 1, .size = 4})}, nullptr); };
   };
   using enum OperationKind;
   constexpr std::int64_t huge = std::int64_t{1} << 40U;

@@ -332,7 +332,7 @@ TEST(StartedOperations, AMonitoredBarrierHasItsTimeoutAndNamesAllIfItIsToldTo) {
 class OperationMemory : public testing::Test {
  protected:
   StartedOperation make(OperationMessage message) const {
-    return {std::move(message), make_fake_gang({.rank = 1, .size = 4}), nullptr};
+    return {std::move(message), {make_fake_gang({.rank = 1, .size = 4})}, nullptr};
   }
 };
 
@@ -372,7 +372,7 @@ TEST_F(OperationMemory, InABlockEndsWithTheBlock) {
       std::make_shared<const SharedBlock>(Descriptor(::dup(memory.descriptor())), memory.size());
   const auto gang = make_fake_gang({.rank = 0, .size = 4});
   const auto make_in_block = [&](OperationKind kind, std::int64_t count) {
-    return StartedOperation({.kind = kind, .count = count}, gang, block);
+    return StartedOperation({.kind = kind, .count = count}, {gang}, block);
   };
   EXPECT_NO_THROW(make_in_block(OperationKind::all_reduce, 256));
   EXPECT_THROW(make_in_block(OperationKind::all_reduce, 257), ProtocolError);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "sim/options/simulation_options.h"
 
 namespace gang::harness::program_file {
 namespace {

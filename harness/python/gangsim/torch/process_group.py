@@ -14,7 +14,7 @@ from torch.distributed import distributed_c10d as c10d
 from .. import call_site, process, wire
 from ..errors import Error, InvalidArgument, InvalidOperation, NotSupported
 from ..operation import Operation
-from . import coalescing, sizes, sparse, store
+from . import coalescing, sizes, sparse, store, timeouts
 from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
 from .reductions import reduces, reduction_name
@@ -52,11 +52,13 @@ class ProcessGroup(c10d.ProcessGroup):
         self._open_block: Optional[List[Work]] = None
         is_root = self._ranks == tuple(range(own.world_size)) and not own.has_root
         self._number = 0 if is_root else next(own.numbers)
+        place = call_site.here()
         if is_root:
             own.has_root = True
             process.connection()
+            if timeout_ns not in timeouts.defaults_ns():
+                self._ask(wire.group(0, "", "", (), timeout_ns, place))
         else:
-            place = call_site.here()
             role = getattr(making, "role", "") or f"group:{call_site.line_of(place)}"
             self._ask(wire.group(self._number, name, role, ranks, timeout_ns, place))
 
@@ -240,10 +242,8 @@ class ProcessGroup(c10d.ProcessGroup):
 
     def monitored_barrier(self, timeout=None, wait_all_ranks: bool = False) -> None:
         self._check_exists()
-        count = int((timeout.total_seconds() if timeout is not None else 1800) * 1e9)
-        operation = Operation(self._number, wire.MONITORED_BARRIER, count=count,
-                              flags=wire.ALL_MISSING if wait_all_ranks else 0)
-        run([operation], [])
+        run([Operation(self._number, wire.MONITORED_BARRIER, count=timeouts.to_ns(timeout),
+                       flags=wire.ALL_MISSING if wait_all_ranks else 0)], [])
 
     def labelled_barrier(self, label: str) -> None:
         """A barrier that reports call `label`."""
@@ -397,4 +397,4 @@ def create(options, _) -> ProcessGroup:
     name, inits = getattr(making, "name", "") or options.group_id, process.identity().inits
     if inits > 1:
         name = f"{name} of init {inits}"
-    return ProcessGroup(name, rank, ranks, int(options.timeout.total_seconds() * 1e9))
+    return ProcessGroup(name, rank, ranks, timeouts.to_ns(options.timeout))

@@ -1,0 +1,133 @@
+// Waits for a process that computes for longer than their timeout.
+#include "harness/conductor/lateness.h"
+
+#include "tests/harness/conductor/conducted_world.h"
+#include "tests/harness/conductor/int_operations.h"
+
+namespace gang::harness {
+namespace {
+
+using namespace conducted;  // NOLINT(google-build-using-namespace)
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::uint32_t impatient = 5;  // a group of all ranks, with a timeout of half a second
+
+void compute() { std::this_thread::sleep_for(1200ms); }
+
+OperationMessage broadcast_from(int root, int rank) {
+  return {.group = impatient,
+          .kind = OperationKind::broadcast,
+          .type = DataType::i32,
+          .peer = root,
+          .count = 1,
+          .call_site = {.file = "train.py", .function = "load", .line = 3},
+          .data = rank == root ? bytes_of(std::vector{1}) : std::vector<std::byte>()};
+}
+
+// What is suspected of a run of three ranks that completes.
+std::string suspected(const RankProgram& program) {
+  ConductedWorld world({.world_size = 3});
+  const RunResult result = world.run([&](Client& client) {
+    client.tell(
+        GroupMessage{.group = impatient, .name = "dp", .ranks = {0, 1, 2}, .timeout = 500ms});
+    client.receive();
+    program(client);
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  return world.conductor().turns().long_waits().describe();
+}
+
+// Whoever it is: the first to be listened to is rank 0.
+TEST(LongWaitsOfRanks, AreNotedWithWhoWasLate) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                sum(client, 1, impatient);
+              }),
+              AllOf(HasSubstr("Ranks 1-2 waited 1."),
+                    HasSubstr("in all_reduce at train.py:7 for "
+                              "rank 0, which"),
+                    Not(HasSubstr("more such"))));
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                sum(client, 1, impatient);
+              }),
+              AllOf(HasSubstr("Ranks 0-1 waited"), HasSubstr("for rank 2, which"),
+                    Not(HasSubstr("more such"))));
+}
+
+TEST(LongWaitsOfRanks, OfWorksAreNoted) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                const std::uint64_t first = client.start(int_sum(1, impatient));
+                client.wait({client.start(int_sum(1, impatient)), first});
+              }),
+              HasSubstr("Ranks 1-2 waited 1."));
+}
+
+// They may have been away since.
+TEST(LongWaitsOfRanks, AreNotThoseOfCallsThatAllHadMade) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() != 0) {
+                  sum(client, 1, impatient);
+                  return;
+                }
+                const std::uint64_t work = client.start(int_sum(1, impatient));
+                compute();
+                client.wait(work);
+              }),
+              IsEmpty());
+}
+
+TEST(LongWaitsOfRanks, ArePatientWhereTheTimeoutIs) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                sum(client, 1);
+              }),
+              IsEmpty());
+}
+
+// A barrier that is monitored has a timeout of its own.
+TEST(LongWaitsOfRanks, HaveTheTimeoutOfTheCall) {
+  const auto monitored = [](std::uint32_t group, Duration timeout) {
+    return suspected([=](Client& client) {
+      if (client.rank() == 1) compute();
+      client.call({.group = group,
+                   .kind = OperationKind::monitored_barrier,
+                   .count = timeout.count(),
+                   .call_site = {.file = "train.py", .function = "", .line = 1}});
+    });
+  };
+  EXPECT_THAT(monitored(impatient, 30s), IsEmpty());
+  EXPECT_THAT(monitored(0, 300ms), HasSubstr("the timeout is 300 ms."));
+}
+
+TEST(LongWaitsOfRanks, AreForARootOrAsOne) {
+  // Who sends to all waits for nobody.
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                client.call(broadcast_from(0, client.rank()));
+              }),
+              IsEmpty());
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                client.call(broadcast_from(0, client.rank()));
+              }),
+              HasSubstr("Ranks 1-2 waited"));
+  // Who sends to one does not wait for a third.
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                client.call({.group = impatient,
+                             .kind = OperationKind::reduce,
+                             .type = DataType::i32,
+                             .count = 1,
+                             .call_site = {.file = "train.py", .function = "", .line = 4},
+                             .data = bytes_of(std::vector{1})});
+              }),
+              HasSubstr("Rank 0 waited"));
+}
+
+}  // namespace
+}  // namespace gang::harness
