@@ -40,7 +40,7 @@ class JoinedGangs {
   GangCall begin_call(std::uint32_t group, OperationKind kind);
 
   // The last time that the process was outside of calls for a second or longer, if it called
-  // collective `number` on that gang only after it; null if not, or if two gangs are called so.
+  // collective `number` on that gang only after it. Null if not, or if two gangs have that name.
   const TimeOutside* absence_before(const GangInfo& info, std::uint64_t number) const;
 
  private:
