@@ -177,6 +177,15 @@ TEST(ExplainedRecording, CallsThatAllMadeAndThatDidNotEndAreNoFaultOfTheProgram)
   EXPECT_THAT(report.blocked, SizeIs(3));
 }
 
+TEST(ExplainedRecording, TheRanksOfACallThatHasNotEndedAreInOrder) {
+  Job job(3);
+  job.group("default_pg", {0, 1, 2});
+  const auto tp = job.group("tp", {2, 0, 1});
+  job.calls({0, 1, 2}, tp, OperationKind::all_reduce, {.state = started, .line = 9});
+  EXPECT_THAT(report_of(job).findings,
+              ElementsAre(finding_is("deadlock", {0, 1, 2}, "train.py:9")));
+}
+
 TEST(ExplainedRecording, SeveralFaultsAreSeveralFindings) {
   Job job(8);
   job.group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});
