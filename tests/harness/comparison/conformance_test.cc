@@ -155,6 +155,26 @@ TEST_F(Conformance, AnotherVersionOfAProgramIsBadInputForAll) {
     EXPECT_THAT(text, HasSubstr("rank 2 runs other cases than rank 0, or another version"));
 }
 
+TEST_F(Conformance, AnotherFaultOnOneRankIsBadInputForAll) {
+  for (const std::string& text : run_ranks([](int rank) {
+         auto one = make_case(ring_program());
+         one.fault = ProcessFaultKind::delay;
+         one.fault_index = rank == 1 ? 7 : 1;
+         return std::vector{one};
+       }))
+    EXPECT_THAT(text, HasSubstr("rank 1 runs other cases than rank 0"));
+}
+
+TEST_F(Conformance, ACaseTakesAsLongAsItsSlowestRank) {
+  const Program slow{"slow", "one rank is slow on real gangs", [](Rank& rank) {
+                       rank.root()->barrier();
+                       if (rank.root()->info().backend == "gloo" && rank.rank() == 2)
+                         std::this_thread::sleep_for(1s);
+                     }};
+  for (const std::string& text : run_ranks([&slow](int) { return std::vector{make_case(slow)}; }))
+    EXPECT_THAT(text, testing::ContainsRegex("slow +[1-9][0-9]*\\.[0-9]+ s"));
+}
+
 // The timeout of the second case is over before rank 1 comes.
 TEST_F(Conformance, ARankIsAwaitedAsLongAsTheLongestCaseMayTake) {
   const auto texts = run_ranks([](int rank) {

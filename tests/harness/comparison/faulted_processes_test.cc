@@ -45,6 +45,8 @@ TEST(ProblemOf, ARightResultOrATypedErrorInTimeIsNone) {
 TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
   EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(8)}}), "output a wrong 'sum'");
   EXPECT_EQ(problem_with({.outputs = {output_of(6)}}), "output 1 of 2 results");
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(7), output_of(8)}}),
+            "output a wrong 'sum'");
   EXPECT_EQ(problem_with({.outputs = {output_of(5)},
                           .failure = failure_of_kind(GangErrorKind::peer_failed)}),
             "output a wrong 'sum'");
@@ -53,6 +55,8 @@ TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
 TEST(ProblemOf, AHangALateErrorAndAFalseOneAre) {
   EXPECT_EQ(problem_with({.failure = RankOutcome::Failure{.text = "had not ended"}}),
             "had not ended");
+  EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 2900ms)}),
+            std::nullopt);
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 3500ms)}),
             "got its error only after 3.5 s: it failed");
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::corrupt)}),
@@ -67,6 +71,13 @@ TEST(ProblemOf, TheVictimIsExcusedForWhatBefellItOnly) {
   EXPECT_EQ(problem_of(2, {.failure = RankOutcome::Failure{.text = "killed by signal 9"}}, {},
                        {&killed, 1}, 2s),
             std::nullopt);
+  const ProcessFault left{.kind = ProcessFaultKind::exit, .rank = 2};
+  EXPECT_EQ(
+      problem_of(2, {.failure = RankOutcome::Failure{.text = "exited with 3"}}, {}, {&left, 1}, 2s),
+      std::nullopt);
+  EXPECT_EQ(
+      problem_of(2, {.failure = failure_of_kind(GangErrorKind::corrupt)}, {}, {&killed, 1}, 2s),
+      "got a false corrupt: it failed");
   const ProcessFault stopped{.kind = ProcessFaultKind::stop, .rank = 2};
   EXPECT_EQ(problem_of(2, {.failure = failure_of_kind(GangErrorKind::peer_failed, 60s)}, {},
                        {&stopped, 1}, 2s),
@@ -226,6 +237,21 @@ TEST(FaultedProcessesReport, CountsEndsAndNamesTheSlowestError) {
   EXPECT_THAT(text, HasSubstr("case 4: the first one was late"));
   report.clean_failure = "rank 0: no";
   EXPECT_FALSE(report.holds());
+}
+
+TEST(FaultedProcessesReport, AddsUpWhatItsCasesLeftOutAndEndedWith) {
+  FaultedProcessesReport report{.program = "ring", .world_size = 4, .timeout = 2s};
+  for (const int count : {2, 3})
+    report.cases.push_back({.left_out = {{"drop_message (of a link)", count}},
+                            .ends = {{"peer_failed", count}, {"aborted", 1}},
+                            .slowest = 1s,
+                            .slowest_error = "it was late"});
+  const std::string text = to_string(report);
+  EXPECT_THAT(text, HasSubstr("cannot have: 5 drop_message (of a link)"));
+  EXPECT_THAT(text, HasSubstr("7 survivors: 0 right results, 7 errors"));
+  EXPECT_THAT(text, HasSubstr("Errors     aborted 2, peer_failed 5\n"));
+  // Up to half the timeout, an error is not late.
+  EXPECT_THAT(text, testing::Not(HasSubstr("it was late")));
 }
 
 TEST(ProcessFaultsCalled, EveryCaseOfAPlanHasItsOwnFaults) {
