@@ -216,6 +216,27 @@ TEST_F(Conformance, EachOfSeveralCasesIsRecordedInItsOwnFolder) {
   EXPECT_FALSE(has_dumps(record_folder_));
 }
 
+TEST_F(Conformance, TheOnlyCaseIsRecordedInTheFolderItself) {
+  record_folder_ = test::temporary_directory() + "conformance_of_one";
+  std::filesystem::remove_all(record_folder_);
+  run_ranks([](int) { return std::vector{make_case(ring_program())}; });
+  EXPECT_TRUE(has_dumps(record_folder_));
+  EXPECT_FALSE(std::filesystem::exists(record_folder_ + "/0_ring"));
+}
+
+TEST_F(Conformance, AProgramIsTheIncarnationThatItsLauncherSays) {
+  int seen = -1;
+  const Program program{"program", "is started again", [&seen](Rank& rank) {
+                          if (rank.root()->info().backend == "gloo") seen = rank.incarnation();
+                        }};
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const Environment environment{.rank = 0, .world_size = 1, .restart_count = 2};
+  EXPECT_TRUE(run_conformance({make_case(program)}, BackendKind::gloo, environment,
+                              make_memory_store(*runtime))
+                  .holds());
+  EXPECT_EQ(seen, 2);
+}
+
 TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {
   const ConformanceReport report{
       .backend = BackendKind::gloo,

@@ -273,6 +273,21 @@ TEST_F(FaultedProcessesTest, CasesHaveTheirNumbersInTheWhole) {
   EXPECT_EQ(report.cases[0].index, 7U);
 }
 
+TEST_F(FaultedProcessesTest, AFaultOfAStoreThatBeginsLaterHasNotFired) {
+  const auto fired = [](const std::string& time) {
+    const RunSpecification specification{
+        .program = "ring", .world_size = 2, .options = {.seed = 3, .timeout = 10s}};
+    const auto draw = process_faults_called(
+        "fault = [{kind = \"slow_store\", ranks = [1], delay = \"1ms\"" + time + "}]");
+    const auto report = run_faulted_processes(find_program(all_programs(), "ring"), specification,
+                                              {.name = "plan", .draw = draw, .count = 1}, {});
+    EXPECT_TRUE(report.holds()) << to_string(report);
+    return report.cases.at(0).fired;
+  };
+  EXPECT_EQ(fired(""), 1U);
+  EXPECT_EQ(fired(", time = \"1h\""), 0U);
+}
+
 TEST_F(FaultedProcessesTest, ARankThatThrowsIsNoSurvivor) {
   const auto report =
       run_with(find_program(all_programs(), "ring"), ProcessFaultKind::exception, 1);
