@@ -130,6 +130,8 @@ TEST(PickleReader, WhatIsBelowAMarkIsLeftAlone) {
   EXPECT_THAT(pickle_error_of("\x80\x02](Na."s), HasSubstr("finds nothing to add to"));
 }
 
+TEST(PickleReader, AnIntegerOfNoBytesIsZero) { EXPECT_EQ(read("\x80\x02\x8a\x00."s), "0"); }
+
 TEST(PickleReader, NothingIsLeftOverAtTheEnd) {
   EXPECT_EQ(read("\x80\x02N."s), "None");
   EXPECT_THAT(pickle_error_of("\x80\x02NN."s), HasSubstr("byte 4 is wrong"));

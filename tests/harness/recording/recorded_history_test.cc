@@ -128,6 +128,18 @@ TEST(RecordedHistory, ABatchIsOpenIfOneOfItsMessagesIs) {
   EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::pending);
 }
 
+TEST(RecordedHistory, ABatchIsOpenAlthoughItsLastMessageHasEnded) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 2, .sequence = 5});
+  job.call(0, root, OperationKind::send, {.peer = 1, .sequence = 5});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.ranks[0].calls.size(), 1U);
+  EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::pending);
+}
+
 TEST(RecordedHistory, CallsThatDifferInTheirNumberAloneAreDescribedOnce) {
   Job job(1);
   const auto root = job.group("default_pg", {0});

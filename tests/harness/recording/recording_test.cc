@@ -73,6 +73,17 @@ TEST(Recording, TheLastDumpOfARankIsThatOfTheLatestCall) {
   EXPECT_EQ(job.take().ranks[0].calls.size(), 1U);
 }
 
+TEST(Recording, WithoutTimesTheLastDumpOfARankIsThatOfTheMostCalls) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 3; ++i) job.call(0, root, OperationKind::barrier);
+  for (DumpedCall& call : job.dump(0).calls) call.created_ns = 0;
+  NamedDump earlier = job.dumps()[0];
+  earlier.dump.calls.resize(1);
+  job.dumps().push_back(earlier);
+  EXPECT_EQ(job.take().ranks[0].calls.size(), 3U);
+}
+
 TEST(Recording, ABufferThatHasLostOneCallIsEvidence) {
   Job job(1);
   const auto root = job.group("default_pg", {0});
@@ -140,6 +151,18 @@ TEST(Recording, OnlyAReceiveMayBeFromAnyRank) {
     Job job(2);
     job.call(0, job.group("default_pg", {0, 1}), kind, {.peer = any_rank});
     if (kind == OperationKind::recv)
+      EXPECT_NO_THROW(job.take());
+    else
+      EXPECT_THROW(job.take(), InvalidArgument) << to_string(kind);
+  }
+}
+
+TEST(Recording, OnlyARootMayBeUnknown) {
+  for (const OperationKind kind :
+       {OperationKind::broadcast, OperationKind::send, OperationKind::recv}) {
+    Job job(2);
+    job.call(0, job.group("default_pg", {0, 1}), kind, {.peer = no_rank});
+    if (kind == OperationKind::broadcast)
       EXPECT_NO_THROW(job.take());
     else
       EXPECT_THROW(job.take(), InvalidArgument) << to_string(kind);
