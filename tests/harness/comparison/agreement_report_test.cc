@@ -90,6 +90,41 @@ TEST(CompareRuns, OtherOutcomesDiffer) {
   EXPECT_TRUE(compare_runs(left, right).agrees());
 }
 
+TEST(CompareRuns, OutputsAreComparedWhereBothRunsComplete) {
+  RunResult stuck = run_with(BackendKind::sim, {1});
+  stuck.report = with_finding("cross_gang_cycle", sim::Outcome::deadlock);
+  const RunResult complete = run_with(BackendKind::gloo, {2});
+  EXPECT_EQ(compare_runs(stuck, complete).difference, std::nullopt);
+  EXPECT_EQ(compare_runs(complete, stuck).difference, std::nullopt);
+  EXPECT_NE(compare_runs(run_with(BackendKind::sim, {1}), complete).difference, std::nullopt);
+}
+
+TEST(CompareRuns, OutputsOfWrongResultsAreCompared) {
+  RunResult left = run_with(BackendKind::sim, {1});
+  left.report = with_finding("wrong_result", sim::Outcome::completed);
+  RunResult right = run_with(BackendKind::gloo, {1});
+  right.report = left.report;
+  EXPECT_THAT(to_string(compare_runs(left, right)), HasSubstr("all 1 equal, bit for bit"));
+  left.report = right.report = with_finding("timed_out", sim::Outcome::failed);
+  EXPECT_THAT(to_string(compare_runs(left, right)), HasSubstr("not compared"));
+}
+
+TEST(CompareRuns, RunsWithoutOutputsHaveNoneToCompare) {
+  RunResult left = run_with(BackendKind::sim, {});
+  RunResult right = run_with(BackendKind::gloo, {});
+  left.outputs.by_rank = right.outputs.by_rank = {{}, {}};
+  EXPECT_THAT(to_string(compare_runs(left, right)), HasSubstr("Outputs    none\n"));
+}
+
+TEST(CompareRuns, TellsAllProblemsOfEachRun) {
+  RunResult right = run_with(BackendKind::gloo, {1});
+  right.report = with_finding("rank_failed", sim::Outcome::failed);
+  right.report.findings.push_back(right.report.findings[0]);
+  const AgreementReport report = compare_runs(run_with(BackendKind::sim, {1}), right);
+  EXPECT_EQ(report.left_text, "");
+  EXPECT_EQ(report.right_text, "It is so. It is so.");
+}
+
 TEST(CompareRuns, CountsOutputsAndKeepsTheSeed) {
   RunResult left = run_with(BackendKind::sim, {1});
   left.outputs.by_rank[0] = {left.outputs.by_rank[1][0], left.outputs.by_rank[1][0]};

@@ -67,6 +67,10 @@ TEST(FirstDifference, NeedsTheDataOnlyWhereDigestsDiffer) {
   const Outputs left{.digest = 1};
   EXPECT_EQ(first_difference(left, {.digest = 1}), std::nullopt);
   EXPECT_THROW(first_difference(left, {.digest = 2}), InvalidArgument);
+  const Outputs kept = outputs_of({{1}});
+  EXPECT_EQ(first_difference(kept, {.digest = kept.digest}), std::nullopt);
+  EXPECT_EQ(first_difference({.digest = kept.digest}, kept), std::nullopt);
+  EXPECT_THROW(first_difference(kept, {.digest = kept.digest + 1}), InvalidArgument);
 }
 
 template <typename T>

@@ -155,6 +155,26 @@ TEST_F(Conformance, AnotherVersionOfAProgramIsBadInputForAll) {
     EXPECT_THAT(text, HasSubstr("rank 2 runs other cases than rank 0, or another version"));
 }
 
+TEST_F(Conformance, AnotherFaultOnOneRankIsBadInputForAll) {
+  for (const std::string& text : run_ranks([](int rank) {
+         auto one = make_case(ring_program());
+         one.fault = ProcessFaultKind::delay;
+         one.fault_index = rank == 1 ? 7 : 1;
+         return std::vector{one};
+       }))
+    EXPECT_THAT(text, HasSubstr("rank 1 runs other cases than rank 0"));
+}
+
+TEST_F(Conformance, ACaseTakesAsLongAsItsSlowestRank) {
+  const Program slow{"slow", "one rank is slow on real gangs", [](Rank& rank) {
+                       rank.root()->barrier();
+                       if (rank.root()->info().backend == "gloo" && rank.rank() == 2)
+                         std::this_thread::sleep_for(1s);
+                     }};
+  for (const std::string& text : run_ranks([&slow](int) { return std::vector{make_case(slow)}; }))
+    EXPECT_THAT(text, testing::ContainsRegex("slow +[1-9][0-9]*\\.[0-9]+ s"));
+}
+
 // The timeout of the second case is over before rank 1 comes.
 TEST_F(Conformance, ARankIsAwaitedAsLongAsTheLongestCaseMayTake) {
   const auto texts = run_ranks([](int rank) {
@@ -194,6 +214,27 @@ TEST_F(Conformance, EachOfSeveralCasesIsRecordedInItsOwnFolder) {
   EXPECT_TRUE(has_dumps(record_folder_ + "/0_ring"));
   EXPECT_TRUE(has_dumps(record_folder_ + "/1_mesh"));
   EXPECT_FALSE(has_dumps(record_folder_));
+}
+
+TEST_F(Conformance, TheOnlyCaseIsRecordedInTheFolderItself) {
+  record_folder_ = test::temporary_directory() + "conformance_of_one";
+  std::filesystem::remove_all(record_folder_);
+  run_ranks([](int) { return std::vector{make_case(ring_program())}; });
+  EXPECT_TRUE(has_dumps(record_folder_));
+  EXPECT_FALSE(std::filesystem::exists(record_folder_ + "/0_ring"));
+}
+
+TEST_F(Conformance, AProgramIsTheIncarnationThatItsLauncherSays) {
+  int seen = -1;
+  const Program program{"program", "is started again", [&seen](Rank& rank) {
+                          if (rank.root()->info().backend == "gloo") seen = rank.incarnation();
+                        }};
+  const std::shared_ptr<Runtime> runtime = make_real_runtime();
+  const Environment environment{.rank = 0, .world_size = 1, .restart_count = 2};
+  EXPECT_TRUE(run_conformance({make_case(program)}, BackendKind::gloo, environment,
+                              make_memory_store(*runtime))
+                  .holds());
+  EXPECT_EQ(seen, 2);
 }
 
 TEST(ConformanceReport, IsWrittenForPeopleAndMachines) {

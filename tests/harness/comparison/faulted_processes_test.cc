@@ -45,6 +45,8 @@ TEST(ProblemOf, ARightResultOrATypedErrorInTimeIsNone) {
 TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
   EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(8)}}), "output a wrong 'sum'");
   EXPECT_EQ(problem_with({.outputs = {output_of(6)}}), "output 1 of 2 results");
+  EXPECT_EQ(problem_with({.outputs = {output_of(6), output_of(7), output_of(8)}}),
+            "output a wrong 'sum'");
   EXPECT_EQ(problem_with({.outputs = {output_of(5)},
                           .failure = failure_of_kind(GangErrorKind::peer_failed)}),
             "output a wrong 'sum'");
@@ -53,6 +55,8 @@ TEST(ProblemOf, SuccessWithWrongOrMissingDataIsOne) {
 TEST(ProblemOf, AHangALateErrorAndAFalseOneAre) {
   EXPECT_EQ(problem_with({.failure = RankOutcome::Failure{.text = "had not ended"}}),
             "had not ended");
+  EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 2900ms)}),
+            std::nullopt);
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::timeout, 3500ms)}),
             "got its error only after 3.5 s: it failed");
   EXPECT_EQ(problem_with({.failure = failure_of_kind(GangErrorKind::corrupt)}),
@@ -67,6 +71,13 @@ TEST(ProblemOf, TheVictimIsExcusedForWhatBefellItOnly) {
   EXPECT_EQ(problem_of(2, {.failure = RankOutcome::Failure{.text = "killed by signal 9"}}, {},
                        {&killed, 1}, 2s),
             std::nullopt);
+  const ProcessFault left{.kind = ProcessFaultKind::exit, .rank = 2};
+  EXPECT_EQ(
+      problem_of(2, {.failure = RankOutcome::Failure{.text = "exited with 3"}}, {}, {&left, 1}, 2s),
+      std::nullopt);
+  EXPECT_EQ(
+      problem_of(2, {.failure = failure_of_kind(GangErrorKind::corrupt)}, {}, {&killed, 1}, 2s),
+      "got a false corrupt: it failed");
   const ProcessFault stopped{.kind = ProcessFaultKind::stop, .rank = 2};
   EXPECT_EQ(problem_of(2, {.failure = failure_of_kind(GangErrorKind::peer_failed, 60s)}, {},
                        {&stopped, 1}, 2s),
@@ -228,6 +239,21 @@ TEST(FaultedProcessesReport, CountsEndsAndNamesTheSlowestError) {
   EXPECT_FALSE(report.holds());
 }
 
+TEST(FaultedProcessesReport, AddsUpWhatItsCasesLeftOutAndEndedWith) {
+  FaultedProcessesReport report{.program = "ring", .world_size = 4, .timeout = 2s};
+  for (const int count : {2, 3})
+    report.cases.push_back({.left_out = {{"drop_message (of a link)", count}},
+                            .ends = {{"peer_failed", count}, {"aborted", 1}},
+                            .slowest = 1s,
+                            .slowest_error = "it was late"});
+  const std::string text = to_string(report);
+  EXPECT_THAT(text, HasSubstr("cannot have: 5 drop_message (of a link)"));
+  EXPECT_THAT(text, HasSubstr("7 survivors: 0 right results, 7 errors"));
+  EXPECT_THAT(text, HasSubstr("Errors     aborted 2, peer_failed 5\n"));
+  // Up to half the timeout, an error is not late.
+  EXPECT_THAT(text, testing::Not(HasSubstr("it was late")));
+}
+
 TEST(ProcessFaultsCalled, EveryCaseOfAPlanHasItsOwnFaults) {
   const auto draw = process_faults_called("fault = [{kind = \"crash\", operation = [0, 1000]}]");
   const FaultSpace space{std::vector<std::uint64_t>(8, 1000), 1s};
@@ -245,6 +271,21 @@ TEST_F(FaultedProcessesTest, CasesHaveTheirNumbersInTheWhole) {
       {.name = "delay", .draw = process_faults_called("delay"), .first = 7, .count = 1}, {});
   ASSERT_EQ(report.cases.size(), 1U);
   EXPECT_EQ(report.cases[0].index, 7U);
+}
+
+TEST_F(FaultedProcessesTest, AFaultOfAStoreThatBeginsLaterHasNotFired) {
+  const auto fired = [](const std::string& time) {
+    const RunSpecification specification{
+        .program = "ring", .world_size = 2, .options = {.seed = 3, .timeout = 10s}};
+    const auto draw = process_faults_called(
+        "fault = [{kind = \"slow_store\", ranks = [1], delay = \"1ms\"" + time + "}]");
+    const auto report = run_faulted_processes(find_program(all_programs(), "ring"), specification,
+                                              {.name = "plan", .draw = draw, .count = 1}, {});
+    EXPECT_TRUE(report.holds()) << to_string(report);
+    return report.cases.at(0).fired;
+  };
+  EXPECT_EQ(fired(""), 1U);
+  EXPECT_EQ(fired(", time = \"1h\""), 0U);
 }
 
 TEST_F(FaultedProcessesTest, ARankThatThrowsIsNoSurvivor) {

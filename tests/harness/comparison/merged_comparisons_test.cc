@@ -131,6 +131,7 @@ TEST(MergedComparisons, AFailureWithoutFaultsStaysOne) {
       faulted_processes_from_json(json::parse(to_json(failed).dump()));
   EXPECT_EQ(read.clean_failure, "rank 0: no");
   EXPECT_FALSE(merged({faulted({1, 2}, 99), read}).holds());
+  EXPECT_EQ(merged({read, faulted({1, 2}, 99)}).clean_failure, "rank 0: no");
 }
 
 TEST(MergedComparisons, OfOneRankTheFirstDifferenceIsThatOfTheFirstShard) {

@@ -73,12 +73,32 @@ TEST(Dump, TheSmallerOfInputAndOutputFixesTheSize) {
   EXPECT_EQ(to_string(calls[dump.calls[0].call]), "all_gather #0 f16[2,3]");
 }
 
+TEST(Dump, OfInputAndOutputOfOneSizeTheInputIsTold) {
+  CallTable calls;
+  const std::string reduction =
+      R"({"record_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": 1,
+ "profiling_name": "nccl:all_reduce", "input_sizes": [[2, 3]], "output_sizes": [[6]],
+ "input_dtypes": ["Half"], "output_dtypes": ["Float"], "state": "started", "is_p2p": false})";
+  const Dump dump = read_dump(dump_of(reduction), calls);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call]), "all_reduce #0 f16[2,3]");
+}
+
 TEST(Dump, TheFirstFrameOutsideTorchIsThePlace) {
   CallTable calls;
   const Dump dump = read_dump(dump_of(entry("nccl:broadcast", 1, R"(, "frames": [
  {"name": "broadcast", "filename": "/usr/lib/python3/dist-packages/torch/distributed/c10d.py",
   "line": 2000}, {"name": "step", "filename": "/home/me/train.py", "line": 41},
  {"name": "main", "filename": "/home/me/main.py", "line": 7}])")),
+                              calls);
+  EXPECT_EQ(to_string(calls[dump.calls[0].call].call_site), "train.py:41");
+}
+
+TEST(Dump, FramesThatAreNoLineOfAProgramAreNotThePlace) {
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:broadcast", 1, R"(, "frames": [
+ {"filename": "??", "line": 0}, {"filename": "<string>", "line": 1},
+ {"filename": "/home/me/lost.py", "line": -1},
+ {"filename": "/home/me/mytorch/train.py", "line": 41}])")),
                               calls);
   EXPECT_EQ(to_string(calls[dump.calls[0].call].call_site), "train.py:41");
 }
@@ -109,6 +129,17 @@ TEST(Dump, CollectivesMadeAsOneAreOneCall) {
   ASSERT_EQ(dump.calls.size(), 2U);
   EXPECT_EQ(to_string(calls[dump.calls[0].call]), "all_reduce #0 f32[9]");
   EXPECT_EQ(dump.calls[1].sequence, 4U);
+}
+
+TEST(Dump, EveryGroupOfCollectivesMadeAsOneIsOneCall) {
+  CallTable calls;
+  std::string entries;
+  for (const int number : {3, 4, 5})
+    entries += entry("nccl:all_reduce", number) + "," + entry("nccl:all_reduce", number) + "," +
+               entry("nccl:coalesced", number, "", "[]") + (number == 5 ? "" : ",");
+  const Dump dump = read_dump(dump_of(entries), calls);
+  ASSERT_EQ(dump.calls.size(), 3U);
+  for (const DumpedCall& call : dump.calls) EXPECT_EQ(calls[call.call].count, 8);
 }
 
 TEST(Dump, AnOperationThatIsNotKnownKeepsItsName) {
@@ -164,6 +195,17 @@ TEST(Dump, GroupsAreToldApartByNameAndDescription) {
   EXPECT_EQ(dump.groups[1].description, "mesh_tp");
 }
 
+TEST(Dump, AGroupNeedsNoDescription) {
+  CallTable calls;
+  const Dump dump = read_dump(R"({"version": "2.4", "pg_config": {"7": {"ranks": "[0, 1]"}},
+ "entries": [{"record_id": 0, "process_group": ["7"], "collective_seq_id": 1,
+ "profiling_name": "nccl:barrier", "state": "completed"}]})",
+                              calls);
+  ASSERT_EQ(dump.groups.size(), 1U);
+  EXPECT_EQ(dump.groups[0], (DumpedGroup{"7", "undefined", {0, 1}, std::nullopt}));
+  EXPECT_EQ(dump.calls.at(0).group, 0U);
+}
+
 TEST(Dump, RanksAreWithinTheMostOfAnyJob) {
   CallTable calls;
   const auto dump_with = [](std::int64_t rank, std::string_view ranks) {
@@ -174,6 +216,11 @@ TEST(Dump, RanksAreWithinTheMostOfAnyJob) {
   EXPECT_EQ(read_dump(dump_with(3, "[0, 1]"), calls).rank, 3);
   EXPECT_EQ(read_dump(dump_with(4'294'967'296, "[0, 1]"), calls).rank, std::nullopt);
   EXPECT_EQ(read_dump(dump_with(-1, "[0, 1]"), calls).rank, std::nullopt);
+  EXPECT_EQ(read_dump(dump_with(most_recorded_ranks - 1, "[0, 1]"), calls).rank,
+            most_recorded_ranks - 1);
+  EXPECT_EQ(read_dump(dump_with(most_recorded_ranks, "[0, 1]"), calls).rank, std::nullopt);
+  EXPECT_THAT(error_of(dump_with(0, fmt::format("[0, {}]", most_recorded_ranks))),
+              HasSubstr("rank 1048576 of a group is out of range"));
   EXPECT_THAT(error_of(dump_with(0, "[0, -1]")), HasSubstr("rank -1 of a group is out of range"));
   EXPECT_THAT(error_of(dump_with(0, "[0, 1, 0]")), HasSubstr("the same rank twice"));
 }
@@ -200,13 +247,15 @@ TEST(Dump, WhereAllFramesAreOfTorchTheFirstIsThePlace) {
   EXPECT_EQ(to_string(calls[dump.calls[0].call].call_site), "c10d.py:20");
 }
 
-TEST(Dump, OwnDumpsSayMore) {
-  const auto own = [](std::string_view operation) {
-    return fmt::format(
-        R"(, "gangsim": {{"operation": "{}", "sequence": 8, "count": 4, "peer": 0, "tag": 7,
+// What gangsim's own dumps say besides.
+std::string own(std::string_view operation, std::int64_t tag = 7, int count = 4) {
+  return fmt::format(
+      R"(, "gangsim": {{"operation": "{}", "sequence": 8, "count": {}, "peer": 0, "tag": {},
  "is_blocking": true, "is_in_stream": false}})",
-        operation);
-  };
+      operation, count, tag);
+}
+
+TEST(Dump, OwnDumpsSayMore) {
   CallTable calls;
   const Dump dump = read_dump(dump_of(entry("nccl:recv 1<-0", 2, own("recv"))), calls);
   const Collective& call = calls[dump.calls[0].call];
@@ -216,6 +265,27 @@ TEST(Dump, OwnDumpsSayMore) {
   EXPECT_FALSE(dump.calls[0].is_in_stream);
   EXPECT_THAT(error_of(dump_of(entry("nccl:recv 1<-0", 2, own("barrier")))),
               HasSubstr("not an operation of such an entry"));
+  for (const std::string_view other : {"batch", "shrink", "send"})
+    EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 2, own(other)))),
+                HasSubstr("not an operation of such an entry"));
+}
+
+TEST(Dump, OwnDumpsHaveNumbersThatACallMayHave) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:recv 1<-0", 2, own("recv", 2'147'483'647))), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].tag, 2'147'483'647);
+  for (const std::int64_t tag : {2'147'483'648, -2'147'483'649})
+    EXPECT_THAT(error_of(dump_of(entry("nccl:recv 1<-0", 2, own("recv", tag)))),
+                HasSubstr(fmt::format("field tag is {}, which is out of range", tag)));
+}
+
+TEST(Dump, OwnCallsWithoutTensorsHaveNoShape) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:all_reduce", 2, own("create_gang", 0, 0), "[[0]]")), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].kind, OperationKind::create_gang);
+  EXPECT_EQ(calls[dump.calls[0].call].shape, Shape());
 }
 
 TEST(Dump, SaysWhichFieldOfWhichEntryIsWrong) {
@@ -227,6 +297,7 @@ TEST(Dump, SaysWhichFieldOfWhichEntryIsWrong) {
   EXPECT_THAT(error_of(dump_of(entry("nccl:all_reduce", 1, "", "[[-4]]"))),
               HasSubstr("entry 0: a tensor's size is not a number of 0 or more"));
   EXPECT_THAT(error_of(dump_of(entry("nccl:send 1", 1))), HasSubstr("does not say to whom"));
+  EXPECT_THAT(error_of(dump_of(entry("nccl:send 1->2x", 1))), HasSubstr("does not say to whom"));
 }
 
 TEST(Dump, AbsurdSizesSaturate) {
@@ -235,6 +306,13 @@ TEST(Dump, AbsurdSizesSaturate) {
       dump_of(entry("nccl:all_reduce", 1, "", "[[1152921504606846976, 1152921504606846976]]")),
       calls);
   EXPECT_EQ(calls[dump.calls[0].call].count, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Dump, SizesThatFitAreKept) {
+  CallTable calls;
+  const Dump dump =
+      read_dump(dump_of(entry("nccl:all_reduce", 1, "", "[[4611686018427387903, 2]]")), calls);
+  EXPECT_EQ(calls[dump.calls[0].call].count, std::numeric_limits<std::int64_t>::max() - 1);
 }
 
 TEST(Dump, AListThatIsSharedOverAndOverIsRefused) {

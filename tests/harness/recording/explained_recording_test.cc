@@ -177,6 +177,29 @@ TEST(ExplainedRecording, CallsThatAllMadeAndThatDidNotEndAreNoFaultOfTheProgram)
   EXPECT_THAT(report.blocked, SizeIs(3));
 }
 
+TEST(ExplainedRecording, TheRanksOfACallThatHasNotEndedAreInOrder) {
+  Job job(3);
+  job.group("default_pg", {0, 1, 2});
+  const auto tp = job.group("tp", {2, 0, 1});
+  job.calls({0, 1, 2}, tp, OperationKind::all_reduce, {.state = started, .line = 9});
+  EXPECT_THAT(report_of(job).findings,
+              ElementsAre(finding_is("deadlock", {0, 1, 2}, "train.py:9")));
+}
+
+// Rank 2 skips line 20 once; its later calls still match those of the others.
+TEST(ExplainedRecording, ARankThatSkippedACallLongAgoIsNamedWithWhatItCalledInstead) {
+  Job job(4);
+  const auto root = job.group("default_pg", {0, 1, 2, 3});
+  for (const std::uint32_t line : {10U, 20U, 10U, 20U, 10U})
+    job.calls({0, 1, 3}, root, OperationKind::all_reduce, {.line = line});
+  for (const std::uint32_t line : {10U, 20U, 10U, 10U, 20U})
+    job.call(2, root, OperationKind::all_reduce, {.line = line});
+  job.calls({0, 1, 3}, root, OperationKind::all_reduce, {.state = started, .line = 20});
+  job.call(2, root, OperationKind::barrier, {.state = started, .line = 30});
+  EXPECT_THAT(report_of(job).findings,
+              ElementsAre(finding_is("mismatch_operation", {2}, "train.py:10")));
+}
+
 TEST(ExplainedRecording, SeveralFaultsAreSeveralFindings) {
   Job job(8);
   job.group("default_pg", {0, 1, 2, 3, 4, 5, 6, 7});

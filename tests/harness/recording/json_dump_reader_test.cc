@@ -1,5 +1,7 @@
 #include "harness/recording/json_dump_reader.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +40,13 @@ TEST(JsonDumpReader, SaysWhereItIsWrong) {
     EXPECT_STREQ(error.what(), "it is not JSON from byte 10 on");
   }
   EXPECT_THROW(read_json_values(R"({"a": 18446744073709551615})"), InvalidArgument);
+}
+
+TEST(JsonDumpReader, TheGreatestNumberIsThatOf64Bits) {
+  const ValueTree tree = read_json_values(R"({"a": 9223372036854775807})");
+  EXPECT_EQ(std::get<std::int64_t>(*tree.find(tree.root(), "a")),
+            std::numeric_limits<std::int64_t>::max());
+  EXPECT_THROW(read_json_values(R"({"a": 9223372036854775808})"), InvalidArgument);
 }
 
 TEST(JsonDumpReader, NestingIsNoRecursion) {

@@ -47,6 +47,36 @@ TEST(OpenCalls, AGlooCallHasEndedWhenAllMembersMadeIt) {
   EXPECT_THAT(open.of_rank[0], ElementsAre(1));
 }
 
+TEST(OpenCalls, TheLastGlooCallOfAllMembersHasEnded) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.state = scheduled, .is_gloo = true});
+  EXPECT_TRUE(find_open_calls(job.take()).empty());
+}
+
+TEST(OpenCalls, CallsAreAlignedByNumberInWhateverOrderTheyAreDumped) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  for (const std::uint64_t number : {2U, 1U})
+    job.call(0, root, OperationKind::all_reduce, {.sequence = number});
+  for (const std::uint64_t number : {1U, 2U})
+    job.call(1, root, OperationKind::all_reduce, {.sequence = number});
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_TRUE(open.empty());
+  EXPECT_THAT(open.early, IsEmpty());
+}
+
+TEST(OpenCalls, TheCommonCallHasTheNumberBeforeTheFirstOpenOne) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.calls({0, 1}, root, OperationKind::all_reduce, {.sequence = 3});
+  job.call(0, root, OperationKind::all_reduce, {.state = started, .sequence = 5});
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_EQ(open.groups[0].first, 5U);
+  EXPECT_FALSE(open.groups[0].has_common);
+  EXPECT_THAT(open.common_of_rank[0], IsEmpty());
+}
+
 TEST(OpenCalls, CompletedCallsThatDifferAreOpen) {
   Job job(2);
   const auto root = job.group("default_pg", {0, 1});
@@ -125,6 +155,20 @@ TEST(OpenCalls, MessagesArePairedByLink) {
   EXPECT_THAT(open.of_rank[0], ElementsAre(1));
   EXPECT_THAT(open.of_rank[1], IsEmpty());
   EXPECT_THAT(open.of_rank[2], ElementsAre(0));
+}
+
+TEST(OpenCalls, MessagesArePairedWithinTheirGroup) {
+  Job job(2);
+  job.group("default_pg", {0, 1});
+  const auto left = job.group("left", {0, 1});
+  const auto right = job.group("right", {0, 1});
+  job.call(0, left, OperationKind::send, {.peer = 1, .is_gloo = true});
+  job.call(1, left, OperationKind::recv, {.peer = 0, .is_gloo = true});
+  job.call(0, left, OperationKind::send, {.peer = 1, .is_gloo = true});
+  job.call(1, right, OperationKind::recv, {.peer = 0, .is_gloo = true});
+  const OpenCalls open = find_open_calls(job.take());
+  EXPECT_THAT(open.of_rank[0], ElementsAre(1));
+  EXPECT_THAT(open.of_rank[1], ElementsAre(1));
 }
 
 TEST(OpenCalls, NumbersThatAllLeaveOutAreNoGap) {

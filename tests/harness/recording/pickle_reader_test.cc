@@ -130,6 +130,20 @@ TEST(PickleReader, WhatIsBelowAMarkIsLeftAlone) {
   EXPECT_THAT(pickle_error_of("\x80\x02](Na."s), HasSubstr("finds nothing to add to"));
 }
 
+TEST(PickleReader, AnIntegerOfNoBytesIsZero) { EXPECT_EQ(read("\x80\x02\x8a\x00."s), "0"); }
+
+TEST(PickleReader, NothingIsLeftOverAtTheEnd) {
+  EXPECT_EQ(read("\x80\x02N."s), "None");
+  EXPECT_THAT(pickle_error_of("\x80\x02NN."s), HasSubstr("byte 4 is wrong"));
+  EXPECT_THAT(pickle_error_of("\x80\x02N(."s), HasSubstr("byte 4 is wrong"));
+}
+
+TEST(PickleReader, SaysHowMuchOfAFileThatIsCutOffIsMissing) {
+  EXPECT_THAT(pickle_error_of("\x80\x02X\x05\x00\x00\x00"
+                              "ab"s),
+              HasSubstr("cut off at byte 9: a text at byte 2 needs 3 bytes more"));
+}
+
 TEST(PickleReader, AMapIsNoList) {
   EXPECT_THAT(pickle_error_of("\x80\x02}(NNe."s), HasSubstr("finds no list to add to"));
   EXPECT_THAT(pickle_error_of("\x80\x02](NNu."s), HasSubstr("finds no map to add to"));

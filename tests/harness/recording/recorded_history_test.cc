@@ -87,6 +87,19 @@ TEST(RecordedHistory, TheFirstCallThatDiffersFailsAndLaterOnesArePending) {
   EXPECT_EQ(histories.ranks[0].calls[1].status, sim::SliceStatus::pending);
 }
 
+// Messages and collectives are numbered each by themselves.
+TEST(RecordedHistory, AMessageDoesNotFailWithTheCollectiveOfItsNumber) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::all_reduce, {.count = 4, .sequence = 1});
+  job.call(1, root, OperationKind::all_reduce, {.count = 5, .sequence = 1});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 1, .sequence = 1});
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  EXPECT_EQ(histories.ranks[0].calls.at(0).status, sim::SliceStatus::failed);
+  EXPECT_EQ(histories.ranks[0].calls.at(1).status, sim::SliceStatus::pending);
+}
+
 TEST(RecordedHistory, BatchesOfDifferentSizesAreDifferentCalls) {
   Job job(2);
   const auto root = job.group("default_pg", {0, 1});
@@ -108,6 +121,18 @@ TEST(RecordedHistory, ABatchIsOpenIfOneOfItsMessagesIs) {
   const auto root = job.group("default_pg", {0, 1, 2});
   job.call(0, root, OperationKind::send, {.peer = 1, .sequence = 5});
   job.call(0, root, OperationKind::send, {.state = started, .peer = 2, .sequence = 5});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  const Recording recording = job.take();
+  const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
+  ASSERT_EQ(histories.ranks[0].calls.size(), 1U);
+  EXPECT_EQ(histories.ranks[0].calls[0].status, sim::SliceStatus::pending);
+}
+
+TEST(RecordedHistory, ABatchIsOpenAlthoughItsLastMessageHasEnded) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 2, .sequence = 5});
+  job.call(0, root, OperationKind::send, {.peer = 1, .sequence = 5});
   job.call(1, root, OperationKind::recv, {.peer = 0});
   const Recording recording = job.take();
   const sim::CallHistories histories = histories_of(recording, find_open_calls(recording));
@@ -170,6 +195,32 @@ TEST(RecordedHistory, TheLastCallsAreKept) {
   EXPECT_EQ(histories.ranks[0].calls.size(), kept);
   EXPECT_EQ(histories.ranks[0].left_out, 2U);
   EXPECT_EQ(histories.ranks[0].calls.back().sequence_number, kept + 2);
+}
+
+TEST(RecordedHistory, TheLastSlicesAreKept) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  const std::size_t kept = sim::TimelineRecorder::slices_per_context(1);
+  job.begin_at(10);
+  for (std::size_t i = 0; i < kept + 2; ++i) job.call(0, root, OperationKind::barrier);
+  const Recording recording = job.take();
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
+  EXPECT_EQ(timeline.lanes.at(0).slices.size(), kept);
+  EXPECT_EQ(timeline.lanes.at(0).left_out, 12U);
+}
+
+TEST(RecordedHistory, TimesBeginWithZero) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 2; ++i) job.call(0, root, OperationKind::barrier);
+  job.dump(0).calls[0].created_ns = -5;
+  job.dump(0).calls[1].created_ns = 20;
+  const Recording recording = job.take();
+  const OpenCalls open = find_open_calls(recording);
+  const sim::Timeline timeline = timeline_of(recording, open, histories_of(recording, open));
+  EXPECT_EQ(timeline.lanes.at(0).slices.at(0).start, TimePoint(0));
+  EXPECT_EQ(timeline.lanes.at(0).slices.at(1).start, TimePoint(20));
 }
 
 TEST(RecordedHistory, WhatIsPendingLastsUntilTheEndOfAll) {

@@ -97,6 +97,18 @@ TEST(RecordedProgram, ADumpTellsHowItsRankEndedAndWhetherItHasStreams) {
   }
 }
 
+TEST(RecordedProgram, ARankThatIsStuckHasNoEnd) {
+  const Program program{"stuck", "", [](Rank& rank) {
+                          if (rank.rank() == 0) rank.root()->barrier();
+                        }};
+  const RunResult result = run(recorded(program, false), {.program = "stuck", .world_size = 2});
+  CallTable calls;
+  const Dump stuck = read_dump(result.notes.at(0), calls);
+  EXPECT_EQ(stuck.end, ProgramEnd::none);
+  EXPECT_EQ(stuck.calls.size(), 1U);
+  EXPECT_EQ(read_dump(result.notes.at(1), calls).end, ProgramEnd::returned);
+}
+
 TEST(RecordedProgram, ARankThatLeftNoDumpHasNoFile) {
   RunResult result;
   result.notes = {"", "dump"};

@@ -152,6 +152,13 @@ TEST(RecordedSteps, AProgramHasItsGangsFromTheBeginningOn) {
   EXPECT_EQ(texts[2], Texts{"barrier"});
 }
 
+TEST(RecordedSteps, AGangThatIsStillBeingMadeIsWaitedFor) {
+  Job job(2);
+  const auto root = job.group("default_pg", {0, 1});
+  job.call(0, root, OperationKind::create_gang, {.state = started});
+  EXPECT_EQ(texts_of(job.take())[0], (Texts{"1 = create_gang", "wait 1"}));
+}
+
 // The dump of rank 2 lacks a call that the others completed with it.
 TEST(RecordedSteps, WhatADumpDoesNotTellStandsWhereItsTimeIs) {
   Job job(3);
@@ -220,6 +227,17 @@ TEST(RecordedSteps, WhatNoDumpOfARankTellsIsOrderedByTime) {
   job.dump(1).calls[0].created_ns = 9000;
   job.lose(2);
   EXPECT_EQ(texts_of(job.take())[2], (Texts{"all_reduce", "barrier"}));
+}
+
+TEST(RecordedSteps, WhatNoDumpOfARankTellsIsOrderedByPlaceWhereTimesAreEqual) {
+  Job job(2);
+  const auto a = job.group("a", {0, 1});
+  const auto b = job.group("b", {0, 1});
+  job.call(0, b, OperationKind::barrier);
+  job.call(0, a, all_reduce);
+  for (DumpedCall& call : job.dump(0).calls) call.created_ns = 0;
+  job.lose(1);
+  EXPECT_EQ(texts_of(job.take())[1], (Texts{"barrier", "all_reduce"}));
 }
 
 TEST(RecordedSteps, AWorkHasOneNameUntilItIsWaitedFor) {

@@ -61,6 +61,48 @@ TEST(Recording, OfSeveralDumpsOfARankTheLastCounts) {
               ElementsAre("rank 0 has 2 dumps, of which rank_0 is the last"));
 }
 
+// A job that begins again counts its calls from 0.
+TEST(Recording, TheLastDumpOfARankIsThatOfTheLatestCall) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 3; ++i) job.call(0, root, OperationKind::barrier);
+  NamedDump later = job.dumps()[0];
+  later.dump.calls.resize(1);
+  later.dump.calls[0].created_ns = 9000;
+  job.dumps().insert(job.dumps().begin(), later);
+  EXPECT_EQ(job.take().ranks[0].calls.size(), 1U);
+}
+
+TEST(Recording, WithoutTimesTheLastDumpOfARankIsThatOfTheMostCalls) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  for (int i = 0; i < 3; ++i) job.call(0, root, OperationKind::barrier);
+  for (DumpedCall& call : job.dump(0).calls) call.created_ns = 0;
+  NamedDump earlier = job.dumps()[0];
+  earlier.dump.calls.resize(1);
+  job.dumps().push_back(earlier);
+  EXPECT_EQ(job.take().ranks[0].calls.size(), 3U);
+}
+
+TEST(Recording, ABufferThatHasLostOneCallIsEvidence) {
+  Job job(1);
+  const auto root = job.group("default_pg", {0});
+  job.begin_at(1);
+  job.call(0, root, OperationKind::barrier);
+  EXPECT_EQ(to_string(job.take().evidence), "as recorded; rank 0's buffer begins at #1");
+}
+
+TEST(Recording, ARankOfAnotherGroupOfThatNameIsNoMember) {
+  Job job(3);
+  job.group("default_pg", {0, 1, 2});
+  job.dump(0).groups.push_back({"7", "dp", {}});
+  job.dump(1).groups.push_back({"7", "dp", {1, 2}});
+  const Recording recording = job.take();
+  ASSERT_EQ(recording.groups.size(), 3U);
+  EXPECT_EQ(recording.groups[1].ranks, (std::vector{1, 2}));
+  EXPECT_EQ(recording.groups[2].ranks, std::vector{0});
+}
+
 TEST(Recording, AGroupWithoutRanksHasThoseThatCallIt) {
   Job job(3);
   job.group("default_pg", {0, 1, 2});
@@ -100,6 +142,30 @@ TEST(Recording, ACallAboutARankThatIsNotThereIsRefused) {
     Job other(2);
     other.call(0, other.group("default_pg", {0, 1}), OperationKind::broadcast, {.peer = peer});
     EXPECT_THROW(other.take(), InvalidArgument) << peer;
+  }
+}
+
+TEST(Recording, OnlyAReceiveMayBeFromAnyRank) {
+  for (const OperationKind kind :
+       {OperationKind::recv, OperationKind::send, OperationKind::broadcast}) {
+    Job job(2);
+    job.call(0, job.group("default_pg", {0, 1}), kind, {.peer = any_rank});
+    if (kind == OperationKind::recv)
+      EXPECT_NO_THROW(job.take());
+    else
+      EXPECT_THROW(job.take(), InvalidArgument) << to_string(kind);
+  }
+}
+
+TEST(Recording, OnlyARootMayBeUnknown) {
+  for (const OperationKind kind :
+       {OperationKind::broadcast, OperationKind::send, OperationKind::recv}) {
+    Job job(2);
+    job.call(0, job.group("default_pg", {0, 1}), kind, {.peer = no_rank});
+    if (kind == OperationKind::broadcast)
+      EXPECT_NO_THROW(job.take());
+    else
+      EXPECT_THROW(job.take(), InvalidArgument) << to_string(kind);
   }
 }
 

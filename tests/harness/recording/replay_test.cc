@@ -149,5 +149,25 @@ TEST(Replay, WhatGlooSaysOfACallDoesNotPutItLast) {
   EXPECT_EQ(to_string(report.blocked[0].gang), "root[0,1]");
 }
 
+TEST(Replay, ABatchHasAsManyOperationsAsMessages) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  for (const int peer : {1, 2})
+    job.call(0, root, OperationKind::send, {.state = started, .peer = peer, .sequence = 77});
+  const sim::Report report = replayed(job);
+  ASSERT_EQ(report.blocked.size(), 1U);
+  EXPECT_EQ(to_string(report.blocked[0].call), "batch of 2 operations");
+}
+
+TEST(Replay, TheSizeOfTheLastMessageOfABatchNeedNotAgree) {
+  Job job(3);
+  const auto root = job.group("default_pg", {0, 1, 2});
+  job.call(0, root, OperationKind::send, {.peer = 1, .sequence = 77});
+  job.call(1, root, OperationKind::recv, {.peer = 0});
+  job.call(0, root, OperationKind::send, {.state = started, .peer = 2, .sequence = 77});
+  job.call(2, root, OperationKind::recv, {.state = started, .count = 5, .peer = 0});
+  EXPECT_TRUE(replayed(job).findings.empty());
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/schedule/random_stream.h"
 #include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
@@ -28,6 +29,18 @@ TEST(RandomScheduler, ChoosesEveryRunnableEquallyOften) {
 TEST(RandomScheduler, IsAFunctionOfItsSeed) {
   EXPECT_EQ(choices_of(3, 50), choices_of(3, 50));
   EXPECT_NE(choices_of(3, 50), choices_of(4, 50));
+}
+
+TEST(RandomScheduler, ChoosesAndDrawsFromTheSchedulesStream) {
+  const auto scheduler = make_random_scheduler(5);
+  scheduler->begin_run(8);
+  RandomStream stream(5, "schedule");
+  RunnableSet runnable;
+  for (const TaskId id : {1, 4, 6}) runnable.insert(id);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(scheduler->next_u64(), stream());
+    EXPECT_EQ(scheduler->next_rank(runnable, 4), runnable.at(stream.below(3)));
+  }
 }
 
 TEST(RandomScheduler, SwitchesAtEveryCall) {

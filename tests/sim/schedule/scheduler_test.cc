@@ -22,6 +22,8 @@ TEST(MakeScheduler, GivesTheOneThatIsAskedFor) {
 TEST(MakeScheduler, SeedsIt) {
   EXPECT_EQ(make_scheduler(SchedulerKind::random, 9, std::nullopt)->next_u64(),
             make_random_scheduler(9)->next_u64());
+  EXPECT_EQ(make_scheduler(SchedulerKind::round_robin, 9, std::nullopt)->next_u64(),
+            make_round_robin_scheduler(9)->next_u64());
 }
 
 }  // namespace
