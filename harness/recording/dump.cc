@@ -287,8 +287,7 @@ void DumpReader::read_own(const Value& entry, DumpedCall& read, Collective& call
   if (own == nullptr) return;
   const auto name = get<std::string_view>(*own, fields_.operation, "a text");
   const std::optional<OperationKind> kind = parse_operation_kind(name);
-  if (!kind || *kind == OperationKind::batch || *kind == OperationKind::shrink ||
-      is_point_to_point(*kind) != read.is_message)
+  if (!kind || *kind == OperationKind::batch || is_point_to_point(*kind) != read.is_message)
     fail(fmt::format("field operation is '{}', which is not an operation of such an entry",
                      visible(name)));
   call.kind = *kind;
