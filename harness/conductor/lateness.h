@@ -15,10 +15,10 @@ namespace gang::harness {
 // any backend.
 std::vector<int> awaited_ranks(const OperationMessage& call, const GangInfo& gang, int self);
 
-// Of an operation of rank `self` that has ended without an error, and that its process has waited
-// for since `begin`; before the process is answered. `processes`: by rank.
-void note_lateness(LongWaits& waits, const StartedOperation& operation, int self,
-                   TimeOutside::Clock::time_point begin,
+// What rank `self` has waited for: all of `operations`, since `caller` of its process last spoke,
+// and before that is answered. `processes`: by rank.
+void note_lateness(LongWaits& waits, std::span<const std::shared_ptr<StartedOperation>> operations,
+                   int self, Caller& caller,
                    std::span<const std::unique_ptr<RankProcess>> processes);
 
 }  // namespace gang::harness

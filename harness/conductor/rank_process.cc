@@ -81,8 +81,9 @@ bool add_use(pid_t process, ProcessorUse& use) {
 }  // namespace
 
 void RankProcess::begin_call(Caller& caller, const CallSite& call_site) {
-  gangs.note_outside({.begin = std::exchange(caller.outside_since, caller.spoke_at),
-                      .end = caller.spoke_at,
+  const auto since = std::exchange(caller.outside_since, caller.spoke_at);
+  gangs.note_outside({.begin = since - caller.ahead,
+                      .end = caller.spoke_at - caller.ahead,
                       .call_site = call_site});
 }
 

@@ -29,6 +29,9 @@ struct Caller {
   bool awaits_answer = false;
   TimeOutside::Clock::time_point outside_since = TimeOutside::Clock::now();  // of calls
   TimeOutside::Clock::time_point spoke_at = {};                              // its last bytes came
+  // How much earlier a real run would be here: its last calls have waited for whom they do not
+  // need.
+  Duration ahead{0};
   std::optional<StackMessage> stack;  // once it was asked for
 };
 
@@ -52,7 +55,8 @@ struct RankProcess {
   JoinedGangs gangs;                // during the run
   std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
 
-  // `caller`, one of its callers, calls at `call_site`.
+  // `caller`, one of its callers, calls at `call_site`. It was outside of calls when it would have
+  // been in a real run.
   void begin_call(Caller& caller, const CallSite& call_site);
 
   // Whether several of its threads take turns, which may wait for each other.

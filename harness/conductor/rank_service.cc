@@ -283,6 +283,8 @@ void RankService::handle(Session& session, WaitMessage& message) {
   for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
   if (message.is_for_any) {
     const std::size_t first = StartedOperation::wait_any(operations, rank_.runtime());
+    note_lateness(conductor_.turns_.long_waits(), std::span(operations).subspan(first, 1),
+                  rank_.rank(), session.caller, conductor_.processes_);
     return answer(session, FirstMessage{static_cast<std::uint32_t>(first)});
   }
   for (const auto& operation : operations) operation->wait(rank_.runtime());
@@ -309,11 +311,9 @@ OperationResult RankService::result_of(const StartedOperation& operation) {
 void RankService::answer_with(Session& session,
                               const std::vector<std::shared_ptr<StartedOperation>>& operations) {
   DoneMessage done;
-  for (const auto& operation : operations) {
-    note_lateness(conductor_.turns_.long_waits(), *operation, rank_.rank(), session.caller.spoke_at,
-                  conductor_.processes_);
-    done.results.push_back(result_of(*operation));
-  }
+  note_lateness(conductor_.turns_.long_waits(), operations, rank_.rank(), session.caller,
+                conductor_.processes_);
+  for (const auto& operation : operations) done.results.push_back(result_of(*operation));
   for (const auto& operation : operations) {
     const auto known = operations_.find(operation->message().id);
     if (known != operations_.end() && known->second == operation) operations_.erase(known);

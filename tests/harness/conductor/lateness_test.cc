@@ -149,6 +149,51 @@ TEST(LongWaitsOfRanks, HaveTheTimeoutOfTheCall) {
   EXPECT_THAT(monitored(0, 300ms), HasSubstr("the timeout is 300 ms."));
 }
 
+TEST(LongWaitsOfRanks, OfOneOfManyAreNoted) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                const std::uint64_t work = client.start(int_sum(1, impatient));
+                client.wait_any({work});
+                client.wait(work);
+              }),
+              AllOf(HasSubstr("Ranks 1-2 waited"), Not(HasSubstr("more such"))));
+}
+
+// In the simulator the root of a broadcast waits for all; on other backends it goes on, and waits
+// in its next call.
+TEST(LongWaitsOfRanks, BeginWhereARealRunWouldBe) {
+  const auto suspected_after = [](int root) {
+    return suspected([root](Client& client) {
+      if (client.rank() == 1) compute();
+      client.call(broadcast_from(root, client.rank()));
+      client.call(broadcast_from(root, client.rank()));
+      sum(client, 1, impatient);
+    });
+  };
+  EXPECT_THAT(suspected_after(0), AllOf(HasSubstr("Rank 0 waited"), HasSubstr("in all_reduce"),
+                                        Not(HasSubstr("more such"))));
+  EXPECT_THAT(suspected_after(1), AllOf(HasSubstr("Ranks 0,2 waited"), HasSubstr("in broadcast"),
+                                        Not(HasSubstr("more such"))));
+}
+
+// Ranks 0 and 1 are held up by rank 2, whom they do not need, and then compute as long as it did:
+// in a real run all three come to the sum at once.
+TEST(LongWaitsOfRanks, AreNotThoseOfTheSimulatorAlone) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                client.call({.group = impatient,
+                             .kind = OperationKind::reduce,
+                             .type = DataType::i32,
+                             .peer = 2,
+                             .count = 1,
+                             .call_site = {.file = "train.py", .function = "", .line = 4},
+                             .data = bytes_of(std::vector{1})});
+                if (client.rank() != 2) compute();
+                sum(client, 1, impatient);
+              }),
+              IsEmpty());
+}
+
 TEST(LongWaitsOfRanks, AreForARootOrAsOne) {
   // Who sends to all waits for nobody.
   EXPECT_THAT(suspected([](Client& client) {
