@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/gang.h"
+#include "gang/json_number.h"
 #include "gang/store/store.h"
 
 namespace gang {
@@ -80,7 +81,7 @@ std::optional<GangCause> parse_note(const std::string& note) {
     const auto kind = parse_gang_error_kind(json.at("kind").get<std::string>());
     if (!kind) return std::nullopt;
     return GangCause{.kind = *kind,
-                     .ranks_at_fault = json.at("ranks").get<std::vector<int>>(),
+                     .ranks_at_fault = numbers_from<int>(json.at("ranks")),
                      .reason = json.at("reason").get<std::string>()};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

@@ -11,6 +11,7 @@
 
 #include "gang/child_gang.h"
 #include "gang/gloo/gloo_groups.h"
+#include "gang/json_number.h"
 #include "gang/rank_list.h"
 
 namespace gang {
@@ -70,7 +71,7 @@ class Shrinking {
     const std::optional<std::string> note = connector_.find_note(members_key());
     if (!note) return std::nullopt;
     try {
-      return nlohmann::json::parse(*note).get<std::vector<int>>();
+      return numbers_from<int>(nlohmann::json::parse(*note));
     } catch (const nlohmann::json::exception&) {
       return std::nullopt;  // not written by a gang
     }

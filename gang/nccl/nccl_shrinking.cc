@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/child_gang.h"
+#include "gang/json_number.h"
 #include "gang/nccl/nccl_device.h"
 #include "gang/nccl/nccl_groups.h"
 #include "gang/rank_list.h"
@@ -29,7 +30,7 @@ std::string to_text(const Agreement& agreement) {
 Agreement agreement_from(const std::string& text) {
   try {
     const nlohmann::json said = nlohmann::json::parse(text);
-    return {said.at("ranks").get<std::vector<int>>(), said.at("equal").get<bool>()};
+    return {numbers_from<int>(said.at("ranks")), said.at("equal").get<bool>()};
   } catch (const nlohmann::json::exception&) {
     return {};  // not written by a gang
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gang/json_number.h"
 #include "gang/message_pack.h"
 #include "harness/backends/process_fault.h"
 #include "sim/report/call_json.h"
@@ -28,7 +29,9 @@ json to_json(const Output& output) {
 Output output_from_json(const json& value) {
   const auto type = parse_data_type(value.at("type").get<std::string>());
   if (!type) throw InvalidArgument("an output has an unknown type");
-  Output output{.name = value.at("name"), .type = *type, .count = value.at("count")};
+  Output output{.name = value.at("name"),
+                .type = *type,
+                .count = number_from<std::int64_t>(value.at("count"))};
   const auto bytes = std::as_bytes(std::span(value.at("data").get_binary()));
   // Whoever records it reads so many elements.
   if (output.count < 0 || bytes.size() % size_bytes(*type) != 0 ||
@@ -52,7 +55,7 @@ json to_json(const RankOutcome::Failure& failure) {
 // A number up to that of `last`.
 template <typename Enum>
 Enum enum_from_json(const json& value, Enum last) {
-  const auto number = value.get<std::int64_t>();
+  const auto number = number_from<std::int64_t>(value);
   if (number < 0 || number > static_cast<std::int64_t>(last))
     throw InvalidArgument(fmt::format("a failure has the number {}; must be 0 to {}", number,
                                       static_cast<int>(last)));
@@ -60,10 +63,11 @@ Enum enum_from_json(const json& value, Enum last) {
 }
 
 RankOutcome::Failure failure_from_json(const json& value) {
-  RankOutcome::Failure failure{.text = value.at("text"),
-                               .ranks_at_fault = value.at("ranks").get<std::vector<int>>(),
-                               .elapsed = Duration(value.at("elapsed_ns").get<std::int64_t>()),
-                               .is_injected = value.at("injected")};
+  RankOutcome::Failure failure{
+      .text = value.at("text"),
+      .ranks_at_fault = numbers_from<int>(value.at("ranks")),
+      .elapsed = Duration(number_from<std::int64_t>(value.at("elapsed_ns"))),
+      .is_injected = value.at("injected")};
   if (value.at("kind").is_number())
     failure.kind = enum_from_json(value.at("kind"), GangErrorKind::corrupt);
   if (value.at("difference").is_number())
@@ -139,8 +143,8 @@ RankOutcome rank_outcome_from_bytes(std::string_view bytes) {
     const std::optional<json> parsed = parse_message_pack(std::as_bytes(std::span(bytes)));
     if (!parsed) throw InvalidArgument("the outcome of a rank is damaged: it is not MessagePack");
     const json& value = *parsed;
-    RankOutcome outcome{.operations = value.at("operations").get<std::uint64_t>(),
-                        .struck = value.at("struck").get<std::uint64_t>()};
+    RankOutcome outcome{.operations = number_from<std::uint64_t>(value.at("operations")),
+                        .struck = number_from<std::uint64_t>(value.at("struck"))};
     for (const json& output : value.at("outputs"))
       outcome.outputs.push_back(output_from_json(output));
     if (value.contains("note")) {

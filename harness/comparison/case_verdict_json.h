@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gang/json_number.h"
 #include "harness/comparison/conformance.h"
 
 namespace gang::harness {
@@ -19,7 +20,7 @@ inline nlohmann::json to_json(const CaseVerdict& verdict) {
 
 inline CaseVerdict verdict_from_json(const nlohmann::json& value) {
   return {value.at("program"), value.at("agrees"), value.at("text"),
-          Duration(value.at("elapsed_ns").get<std::int64_t>())};
+          Duration(number_from<std::int64_t>(value.at("elapsed_ns")))};
 }
 
 inline nlohmann::json to_json(const std::vector<CaseVerdict>& verdicts) {

@@ -13,6 +13,7 @@
 
 #include "gang/enum_names.h"
 #include "gang/error.h"
+#include "gang/json_number.h"
 
 namespace gang::sim {
 
@@ -41,14 +42,18 @@ inline const nlohmann::json& value_field(const nlohmann::json& json, const char*
   return *place;
 }
 
-// Field `name` of `json`. Throws InvalidArgument naming the field if it is missing or of another
-// type.
+// Field `name` of `json`. Throws InvalidArgument naming the field if it is missing, of another
+// type, or a number that T cannot hold.
 template <typename T>
 T field(const nlohmann::json& json, const char* name) {
   const nlohmann::json& value = value_field(json, name);
   try {
-    return value.template get<T>();
+    return value_from<T>(value);
   } catch (const nlohmann::json::exception&) {
+    if (std::integral<T> && value.is_number())
+      throw InvalidArgument(
+          fmt::format("field {} is {}, which is {}", name, value.dump(),
+                      value.is_number_float() ? "not a whole number" : "out of range"));
     throw InvalidArgument(fmt::format("field {}: expected {}, found {}", name, json_type_text<T>(),
                                       json_type_text(value)));
   }

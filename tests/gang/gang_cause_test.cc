@@ -16,7 +16,9 @@ TEST(GangCause, SurvivesANote) {
 
 TEST(GangCause, OtherTextsAreNotNotes) {
   for (const char* note : {"", "{", "[]", "{}", R"({"kind":"x","ranks":[],"reason":""})",
-                           R"({"kind":"timeout","ranks":"x","reason":""})"})
+                           R"({"kind":"timeout","ranks":"x","reason":""})",
+                           R"({"kind":"timeout","ranks":[1e300],"reason":""})",
+                           R"({"kind":"timeout","ranks":[2147483648],"reason":""})"})
     EXPECT_FALSE(parse_note(note)) << note;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "harness/backends/process_fault.h"
 
@@ -49,6 +50,23 @@ TEST(RankOutcome, NumbersThatDoNotFitAreBadInput) {
   EXPECT_THROW(rank_outcome_from_bytes(to_bytes(failed("a", kind))), InvalidArgument);
   const RankOutcome odd{.outputs = {{"sum", DataType::f32, 1, std::vector<std::byte>(7)}}};
   EXPECT_THROW(rank_outcome_from_bytes(to_bytes(odd)), InvalidArgument);
+}
+
+TEST(RankOutcome, NumbersThatAreNotWholeOnesAreBadInput) {
+  RankOutcome outcome = failed("a", GangErrorKind::timeout);
+  outcome.outputs = {{"sum", DataType::f32, 2, std::vector<std::byte>(8)}};
+  const auto whole = nlohmann::json::from_msgpack(to_bytes(outcome));
+  for (const char* place : {"/operations", "/struck", "/outputs/0/count", "/failure/elapsed_ns",
+                            "/failure/kind", "/failure/ranks/0"}) {
+    for (const double number : {1e300, 0.5}) {
+      nlohmann::json other = whole;
+      other[nlohmann::json::json_pointer(place)] = number;
+      const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(other);
+      EXPECT_THROW(rank_outcome_from_bytes(std::string(bytes.begin(), bytes.end())),
+                   InvalidArgument)
+          << place;
+    }
+  }
 }
 
 TEST(FailureOf, KeepsWhatAGangErrorKnows) {
