@@ -18,6 +18,7 @@ struct GangCall {
   std::uint64_t number = 0;              // of a collective, among the process's on the gang, from 0
 };
 
+// One process's. Threads: that of the conductor.
 class JoinedGangs {
  public:
   // `group` is the client's number for it.
@@ -37,6 +38,7 @@ class JoinedGangs {
   // The process has made a call. Before it, it was outside of calls.
   void note_outside(const TimeOutside& outside);
 
+  // The process calls on `group`: on what, and the collective's number.
   GangCall begin_call(std::uint32_t group, OperationKind kind);
 
   // The last time that the process was outside of calls for a second or longer, if it called

@@ -11,7 +11,8 @@
 
 namespace gang::harness {
 
-// The time that a thread of a process was outside of calls before one of them.
+// The time that a thread of a process was outside of calls before one of them: when that would have
+// been in a real run (Caller::ahead).
 struct TimeOutside {
   using Clock = std::chrono::steady_clock;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,10 +51,11 @@ T field(const nlohmann::json& json, const char* name) {
   try {
     return value_from<T>(value);
   } catch (const nlohmann::json::exception&) {
-    if (std::integral<T> && value.is_number())
-      throw InvalidArgument(
-          fmt::format("field {} is {}, which is {}", name, value.dump(),
-                      value.is_number_float() ? "not a whole number" : "out of range"));
+    if constexpr (std::integral<T>)
+      if (value.is_number())
+        throw InvalidArgument(fmt::format("field {} is {}; must be a whole number from {} to {}",
+                                          name, value.dump(), std::numeric_limits<T>::min(),
+                                          std::numeric_limits<T>::max()));
     throw InvalidArgument(fmt::format("field {}: expected {}, found {}", name, json_type_text<T>(),
                                       json_type_text(value)));
   }

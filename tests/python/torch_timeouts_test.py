@@ -18,6 +18,8 @@ class Timeouts(unittest.TestCase):
     def test_are_nanoseconds(self):
         self.assertEqual(timeouts.to_ns(timedelta(seconds=1.5)), 1_500_000_000)
         self.assertEqual(timeouts.to_ns(None), 1_800_000_000_000)
+        self.assertEqual(timeouts.to_ns(timedelta.max), 2 ** 63 - 1)
+        self.assertEqual(timeouts.to_ns(timedelta.min), 0)
 
     def test_of_which_pytorch_chooses_some_itself(self):
         with mock.patch.object(timeouts, "c10d", mock.Mock(spec=["default_pg_timeout"])) as names:

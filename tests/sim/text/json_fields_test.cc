@@ -20,8 +20,10 @@ std::string error_of(const char* text) {
 
 TEST(JsonFields, OfWholeNumbersHoldWhatFits) {
   EXPECT_EQ(field<int>(json::parse(R"({"rank": -3})"), "rank"), -3);
-  EXPECT_EQ(error_of(R"({"rank": 4294967296})"), "field rank is 4294967296, which is out of range");
-  EXPECT_EQ(error_of(R"({"rank": 1e300})"), "field rank is 1e+300, which is not a whole number");
+  EXPECT_EQ(error_of(R"({"rank": 4294967296})"),
+            "field rank is 4294967296; must be a whole number from -2147483648 to 2147483647");
+  EXPECT_EQ(error_of(R"({"rank": 1e300})"),
+            "field rank is 1e+300; must be a whole number from -2147483648 to 2147483647");
   EXPECT_EQ(error_of(R"({"rank": "3"})"), "field rank: expected a number, found a string");
   EXPECT_EQ(error_of(R"({"rank": true})"), "field rank: expected a number, found a boolean");
   EXPECT_EQ(error_of("{}"), "field rank is missing");

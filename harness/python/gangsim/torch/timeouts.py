@@ -5,11 +5,17 @@ from typing import List, Optional
 
 from torch.distributed import distributed_c10d as c10d
 
-_LONGEST = timedelta(minutes=30)  # where PyTorch is not told one
+_DEFAULT = timedelta(minutes=30)  # where PyTorch is not told one
+_NEVER_NS = 2 ** 63 - 1
 
 
 def to_ns(timeout: Optional[timedelta]) -> int:
-    return int((_LONGEST if timeout is None else timeout).total_seconds() * 1e9)
+    """In nanoseconds; what 64 bits do not hold, such as timedelta.max, never comes.
+
+    Where PyTorch's own clocks overflow, a group's timeout is negative: then it is not known (0).
+    """
+    seconds = (_DEFAULT if timeout is None else timeout).total_seconds()
+    return max(0, min(int(seconds * 1e9), _NEVER_NS))
 
 
 def defaults_ns() -> List[int]:
