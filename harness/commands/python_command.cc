@@ -142,7 +142,7 @@ class PythonCommand final : public Command {
                            ? harness::run(program, specification, recording, context.binary)
                            : replayed(program, recording, context);
     result.reproduce = command_line(specification, context.binary);
-    conductor.complete(result.report);
+    complete(result, conductor);
     return result;
   }
 
@@ -223,7 +223,7 @@ class PythonCommand final : public Command {
   RunResult last_run(Conductor& conductor, const Exploration& exploration,
                      const RunSpecification& plain, const CommandContext& context) const {
     RunResult result = *exploration.failure;
-    conductor.complete(result.report);
+    complete(result, conductor);
     result.reproduce = command_line(plain, context.binary);
     return result;
   }
@@ -248,7 +248,7 @@ class PythonCommand final : public Command {
     replayed.world_size = plain.world_size;
     replay_ = file.path();
     failure.result.reproduce = command_line(replayed, context.binary);
-    conductor.complete(failure.result.report);
+    complete(failure.result, conductor);
     return std::move(failure.result);
   }
 
@@ -289,7 +289,6 @@ class PythonCommand final : public Command {
     const bool speaks = !result.holds() || !quiet_;
     if (speaks) {
       sim::MarkedText text = marked_text(result);
-      add_turns(conductor.turns(), result, text);
       add_other_orders(result, context, text);
       context.out << styled(text, text_style(context.out_is_terminal));
     }
@@ -321,24 +320,10 @@ class PythonCommand final : public Command {
                     command_line(result.specification, context.binary, " --explore 1000")));
   }
 
-  static void add_turns(const Turns& turns, const RunResult& result, sim::MarkedText& text) {
-    std::vector<int> stuck = turns.stuck_ranks();
-    std::ranges::sort(stuck);
-    if (!stuck.empty() && result.report.outcome == sim::Outcome::deadlock) {
-      const std::string ranks = stuck.size() == 1
-                                    ? fmt::format("rank {} is", stuck.front())
-                                    : fmt::format("ranks {} are", sim::to_rank_ranges(stuck));
-      if (turns.is_interrupted())
-        text.add_advice("Interrupted", ranks + " outside of any call, and might have gone on");
-      else
-        text.add_advice("Probable", ranks +
-                                        " outside of any call and idle; nothing more is known; "
-                                        "--stall-limit TIME waits longer");
-    }
-    if (!turns.irreproducible().empty())
-      text.add_advice("Note", "not reproducible: " + turns.irreproducible());
-    if (const std::string waits = turns.long_waits().describe(); !waits.empty())
-      text.add_advice("Suspect", waits);
+  // What is known of the processes.
+  static void complete(RunResult& result, Conductor& conductor) {
+    conductor.complete(result.report);
+    result.real_time = conductor.turns().real_time(result.report.outcome);
   }
 
   // PyTorch's groups have another timeout than gangs.

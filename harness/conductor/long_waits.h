@@ -2,12 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "gang/call_site.h"
 #include "gang/duration.h"
+#include "harness/run/real_time.h"
 
 namespace gang::harness {
 
@@ -35,27 +35,22 @@ class LongWaits {
     Duration timeout{0};
   };
 
-  void clear() { waits_.clear(); }
+  void clear() {
+    waits_.clear();
+    ends_.clear();
+  }
 
   // `call` came at `begin`, and `late_rank` was the last of those that it waited for. Notes it if
   // it waited for longer than its timeout while that rank was outside of calls.
   void note(const Call& call, Clock::time_point begin, int late_rank, const TimeOutside& late);
 
-  // One sentence or two about the first, and how many there are beside it; empty if there are none.
-  std::string describe() const;
+  // In the order in which they were noted. All ranks that waited at one place for the same call of
+  // another rank share one.
+  const std::vector<LongWait>& all() const noexcept { return waits_; }
 
  private:
-  // Of all ranks that waited at one place for the same call of another rank.
-  struct Wait {
-    std::string call;  // "barrier at train.py:3"
-    std::vector<int> ranks;
-    Duration longest{0};
-    Duration timeout{0};
-    int late_rank = 0;
-    TimeOutside late;
-  };
-
-  std::vector<Wait> waits_;
+  std::vector<LongWait> waits_;
+  std::vector<Clock::time_point> ends_;  // of each, when the late rank came
 };
 
 }  // namespace gang::harness

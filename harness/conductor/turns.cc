@@ -59,6 +59,15 @@ void Turns::begin_run() {
   long_waits_.clear();
 }
 
+RealTime Turns::real_time(sim::Outcome outcome) const {
+  RealTime time{.was_interrupted = is_interrupted(),
+                .irreproducible = irreproducible_,
+                .long_waits = long_waits_.all()};
+  if (outcome == sim::Outcome::deadlock) time.stuck_ranks = stuck_ranks_;
+  std::ranges::sort(time.stuck_ranks);
+  return time;
+}
+
 // One wait: its turn, and what is seen of the process until it speaks.
 class Turns::Waiting {
  public:

@@ -68,6 +68,8 @@ class Turns {
     return quiet_since_ = Idleness::Clock::now();
   }
 
+  // What a report of the run has to say, once it has ended so.
+  RealTime real_time(sim::Outcome outcome) const;
   // Why the run cannot be reproduced; empty if it can.
   const std::string& irreproducible() const noexcept { return irreproducible_; }
   // The ranks that counted as stuck outside of calls when the run ended, so that its verdict is
@@ -75,7 +77,6 @@ class Turns {
   const std::vector<int>& stuck_ranks() const noexcept { return stuck_ranks_; }
   // Of the run: who waited longer than a real one would have.
   LongWaits& long_waits() noexcept { return long_waits_; }
-  const LongWaits& long_waits() const noexcept { return long_waits_; }
   bool is_interrupted() const noexcept {
     return options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed);
   }

@@ -248,7 +248,7 @@ json handled_to_page(const std::vector<sim::Finding>& handled) {
 json advice_of(const RunResult& result) {
   const sim::Report& report = result.report;
   json advice = json::array();
-  const auto add = [&advice](const char* name, std::string_view text) {
+  const auto add = [&advice](std::string_view name, std::string_view text) {
     if (!text.empty()) advice.push_back({name, text});
   };
   if (!report.findings.empty()) add("Fix", sim::fix_for(report.findings.front()));
@@ -265,6 +265,7 @@ json advice_of(const RunResult& result) {
   }
   add("Suspect", to_string(report.crossed_calls));
   add("Leaks", to_string(report.left_behind));
+  for (const Advice& each : advice_on(result.real_time)) add(each.kind, each.text);
   add("Contested", contested_text(result));
   add("Reproduce", result.reproduce);
   add("Unexpected", result.unexpected);

@@ -52,6 +52,7 @@ class RunFindings {
                                            to_string(result_.report.outcome))));
     for (const sim::CrossedCalls& crossed : result_.report.crossed_calls)
       results.push_back(of(crossed));
+    for (const LongWait& wait : result_.real_time.long_waits) results.push_back(of(wait));
     if (!result_.unexpected.empty())
       results.push_back(of_run("unexpected_outcome", result_.unexpected));
     return results;
@@ -91,6 +92,21 @@ class RunFindings {
     result.identity = fmt::format("{}|{}|{}|{}|{}", result.rule, result_.specification.program,
                                   result.place ? result.place->uri : "", crossed.others.gang.name,
                                   crossed.others.call.kind);
+    return result;
+  }
+
+  // At the call that the late rank came to in the end.
+  SarifResult of(const LongWait& wait) const {
+    SarifResult result{.rule = "long_wait",
+                       .level = SarifLevel::warning,
+                       .message = to_string(wait),
+                       .place = place(wait.late_location)};
+    if (std::optional<SarifPlace> beside = place(wait.location)) {
+      beside->message = fmt::format("{}: {}", ranks_in_words(wait.ranks), wait.call);
+      result.related.push_back(*std::move(beside));
+    }
+    result.identity = fmt::format("{}|{}|{}|{}", result.rule, result_.specification.program,
+                                  result.place ? result.place->uri : "", wait.call);
     return result;
   }
 

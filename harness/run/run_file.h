@@ -26,8 +26,9 @@ inline constexpr std::size_t most_single_blocked = 64;
 //   virtual_time_ns, wall_time_ns, rank_operations, switches, gangs, counts
 //   trace_digest, result_digest          16 hexadecimal digits
 //   reproduce, unexpected                the command; where a file expected another outcome
-//   contested_choices, explore           where another schedule may hold; the command that tries
-//   them timeline                             sim::Timeline; absent where it was not recorded
+//   contested_choices, explore           where another schedule may hold; the command to try them
+//   real_time                            RealTime, where the ranks were processes
+//   timeline                             sim::Timeline; absent where it was not recorded
 nlohmann::json to_json(const RunResult& result);
 
 // What to_json keeps: all but schedule, trace events and the ranks' outputs. Version 1 is read,

@@ -68,6 +68,10 @@ void add_faults(const sim::Report& report, sim::MarkedText& text) {
     text.add_advice("", fmt::format("and {} more", report.faults.size() - most_named));
 }
 
+void add_real_time(const RealTime& time, sim::MarkedText& text) {
+  for (const Advice& advice : advice_on(time)) text.add_advice(advice.kind, advice.text);
+}
+
 }  // namespace
 
 std::string contested_text(const RunResult& result) {
@@ -83,6 +87,7 @@ sim::MarkedText marked_text(const RunResult& result) {
   if (const std::string contested = contested_text(result); result.holds() && !contested.empty())
     text.add("  contested: " + contested + "\n");
   text.add(sim::explanation(report));  // of a run that holds: the errors that it has handled
+  add_real_time(result.real_time, text);
   add_faults(report, text);
   if (result.holds()) {
     if (!result.uncontained.empty() && !report.faults.empty())

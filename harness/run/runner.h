@@ -7,6 +7,7 @@
 
 #include "harness/program/output.h"
 #include "harness/program/program.h"
+#include "harness/run/real_time.h"
 #include "harness/run/run_specification.h"
 #include "sim/report/report.h"
 #include "sim/text/marked_text.h"
@@ -44,6 +45,7 @@ struct RunResult {
   // tries them. 0: none are known.
   std::uint64_t contested_choices = 0;
   std::string explore = {};
+  RealTime real_time = {};  // of ranks that are processes
   std::string uncontained;  // where faults led to more than typed errors (fault_check.h)
   std::string unexpected;   // where a file expected another outcome; else empty
 

@@ -38,7 +38,10 @@ std::string suspected(const RankProgram& program) {
     program(client);
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
-  return world.conductor().turns().long_waits().describe();
+  std::string text;
+  for (const LongWait& wait : world.conductor().turns().real_time(result.report.outcome).long_waits)
+    text += to_string(wait);
+  return text;
 }
 
 // Of a gang whose members are in another order than in the root gang.

@@ -8,9 +8,10 @@ namespace {
 
 using std::chrono_literals::operator""s;
 using testing::AllOf;
-using testing::HasSubstr;
+using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
-using testing::Not;
+using testing::SizeIs;
 
 using Time = LongWaits::Clock::time_point;
 
@@ -26,16 +27,15 @@ TimeOutside outside(Time begin, Time end, std::uint32_t line = 5) {
       .begin = begin, .end = end, .call_site = {.file = "train.py", .function = "", .line = line}};
 }
 
-std::string after(const LongWaits::Call& call, Time begin, const TimeOutside& late) {
+std::vector<LongWait> after(const LongWaits::Call& call, Time begin, const TimeOutside& late) {
   LongWaits waits;
   waits.note(call, begin, 0, late);
-  return waits.describe();
+  return waits.all();
 }
 
 TEST(LongWaits, AreThoseOfMoreThanTheTimeout) {
   EXPECT_THAT(after(barrier(1), Time(2s), outside(Time(1s), Time(12s))), IsEmpty());
-  EXPECT_THAT(after(barrier(1), Time(2s), outside(Time(1s), Time(12s) + Duration(1))),
-              Not(IsEmpty()));
+  EXPECT_THAT(after(barrier(1), Time(2s), outside(Time(1s), Time(12s) + Duration(1))), SizeIs(1));
   EXPECT_THAT(
       after(barrier(1, no_timeout), Time(2s), outside(Time(1s), Time(std::chrono::hours(100)))),
       IsEmpty());
@@ -45,34 +45,46 @@ TEST(LongWaits, AreThoseOfMoreThanTheTimeout) {
 TEST(LongWaits, CountOnlyFromWhenTheLateOneWentAway) {
   EXPECT_THAT(after(barrier(1), Time(2s), outside(Time(5s), Time(15s))), IsEmpty());
   EXPECT_THAT(after(barrier(1), Time(2s), outside(Time(5s), Time(16s))),
-              HasSubstr("waited 11 s in"));
+              ElementsAre(Field(&LongWait::waited, 11s)));
 }
 
 TEST(LongWaits, SayWhoWaitedWhereForWhomAndHowLong) {
-  EXPECT_EQ(
-      after(barrier(1), Time(2s), outside(Time(1s), Time(22s) + std::chrono::microseconds(77))),
-      "Rank 1 waited 20 s in barrier at train.py:3 for rank 0, which was outside of calls "
-      "until it came to train.py:5; the timeout is 10 s. The clock of a simulated run stands "
-      "meanwhile; a real one would have timed out.");
+  EXPECT_THAT(
+      after(barrier(1), Time(2s), outside(Time(1s), Time(22s))),
+      ElementsAre(LongWait{.ranks = {1},
+                           .call = "barrier",
+                           .location = {.file = "train.py", .line = 3, .function = ""},
+                           .waited = 20s,
+                           .timeout = 10s,
+                           .late_rank = 0,
+                           .late_location = {.file = "train.py", .line = 5, .function = ""}}));
 }
 
 TEST(LongWaits, OfOneCallAreOne) {
   LongWaits waits;
   const TimeOutside late = outside(Time(1s), Time(22s));
-  for (const int rank : {3, 1, 2}) waits.note(barrier(rank), Time(Duration(rank * 1s)), 0, late);
-  EXPECT_THAT(waits.describe(), AllOf(HasSubstr("Ranks 1-3 waited 21 s in barrier at train.py:3"),
-                                      Not(HasSubstr("more such"))));
+  for (const int rank : {3, 1, 2, 1}) waits.note(barrier(rank), Time(Duration(rank * 1s)), 0, late);
+  EXPECT_THAT(waits.all(), ElementsAre(AllOf(Field(&LongWait::ranks, ElementsAre(1, 2, 3)),
+                                             Field(&LongWait::waited, 21s))));
 }
 
-TEST(LongWaits, OfOtherCallsAreCounted) {
+TEST(LongWaits, OfOtherCallsAreOthers) {
   LongWaits waits;
-  waits.note(barrier(1), Time(1s), 0, outside(Time(1s), Time(22s)));
+  LongWaits::Call elsewhere = barrier(2);
+  elsewhere.call_site.line = 4;
+  LongWaits::Call of_another_kind = barrier(3);
+  of_another_kind.name = "all_reduce";
+  for (const LongWaits::Call& call : {barrier(1), elsewhere, of_another_kind})
+    waits.note(call, Time(1s), 0, outside(Time(1s), Time(22s)));
   waits.note(barrier(1), Time(30s), 0, outside(Time(30s), Time(60s)));  // the next round
-  waits.note(barrier(0), Time(70s), 1, outside(Time(70s), Time(90s)));
-  EXPECT_THAT(waits.describe(),
-              AllOf(HasSubstr("Rank 1 waited 21 s"), HasSubstr("And 2 more such.")));
+  waits.note(barrier(0), Time(30s), 1, outside(Time(30s), Time(60s)));
+  EXPECT_THAT(waits.all(),
+              ElementsAre(Field(&LongWait::waited, 21s),
+                          Field(&LongWait::location, Field(&SourceLocation::line, 4U)),
+                          Field(&LongWait::call, "all_reduce"), Field(&LongWait::waited, 30s),
+                          Field(&LongWait::late_rank, 1)));
   waits.clear();
-  EXPECT_THAT(waits.describe(), IsEmpty());
+  EXPECT_THAT(waits.all(), IsEmpty());
 }
 
 }  // namespace

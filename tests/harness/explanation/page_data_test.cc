@@ -133,22 +133,6 @@ TEST(PageData, OfManyHandledErrorsTheFirstAreThere) {
   EXPECT_EQ(page["handled_left_out"], 30);
 }
 
-TEST(PageData, ContextsThatLeakAreThere) {
-  RunResult result;
-  EXPECT_EQ(make_page_data(result)["advice"].dump().find("Leaks"), std::string::npos);
-  result.report.left_behind = {{.rank = 3, .by = sim::LeftBehindBy::ending}};
-  const json page = make_page_data(result);
-  EXPECT_THAT(page["advice"].dump(), testing::HasSubstr(R"(["Leaks","1 context could not)"));
-  EXPECT_THAT(page["verdict"].get<std::string>(), testing::Not(testing::HasSubstr("left behind")));
-}
-
-TEST(PageData, CallsInSwappedPlacesAreThere) {
-  RunResult result;
-  result.report.crossed_calls = {
-      {.most = {.ranks = {0, 1}}, .others = {.ranks = {2}}, .second = 4}};
-  EXPECT_THAT(make_page_data(result)["advice"].dump(), testing::HasSubstr(R"(["Suspect","Rank 2)"));
-}
-
 TEST(PageData, DivergenceAndNearMissesAreThere) {
   RunResult result;
   const sim::CallSummary send{.ranks = {0}, .call = {.kind = "send", .qualifiers = "tag 3"}};

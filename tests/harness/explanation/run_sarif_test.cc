@@ -85,6 +85,24 @@ TEST(RunSarif, CallsInSwappedPlacesAreAWarningAtThoseOfTheFew) {
                   .uri = "a.py", .line = 5, .message = "ranks 0-1: all_reduce #1 on dp[0-2]"}));
 }
 
+TEST(RunSarif, AWaitThatWouldTimeOutIsAWarningAtTheLateCall) {
+  RunResult result;
+  result.real_time.long_waits = {{.ranks = {1, 2},
+                                  .call = "barrier",
+                                  .location = {"a.py", 5},
+                                  .late_rank = 0,
+                                  .late_location = {"a.py", 6}}};
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(result, tree);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].rule, "long_wait");
+  EXPECT_EQ(results[0].level, SarifLevel::warning);
+  EXPECT_EQ(results[0].message, to_string(result.real_time.long_waits.front()));
+  EXPECT_EQ(results[0].place, (SarifPlace{.uri = "a.py", .line = 6}));
+  EXPECT_THAT(results[0].related, testing::ElementsAre(SarifPlace{
+                                      .uri = "a.py", .line = 5, .message = "ranks 1-2: barrier"}));
+}
+
 TEST(RunSarif, AnOutcomeWithoutAFindingIsAResult) {
   RunResult result;
   result.specification.program = "ring";

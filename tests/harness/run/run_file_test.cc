@@ -303,7 +303,10 @@ TEST(RunFile, KeepsWhatIsNoFinding) {
   result.report.crossed_calls = {
       {.most = {.ranks = {0, 1}}, .others = {.ranks = {2}}, .second = 4}};
   result.report.left_behind = {{.rank = 3, .by = sim::LeftBehindBy::ending}};
+  result.real_time = {.stuck_ranks = {2}, .irreproducible = "rank 1 waited"};
   const RunResult read = run_result_from_text(to_file_text(result));
+  EXPECT_EQ(read.real_time, result.real_time);
+  EXPECT_FALSE(to_json(RunResult()).contains("real_time"));
   EXPECT_EQ(read.report.handled, result.report.handled);
   EXPECT_EQ(read.report.crossed_calls, result.report.crossed_calls);
   EXPECT_EQ(read.report.left_behind, result.report.left_behind);

@@ -56,6 +56,13 @@ TEST(RunResultText, EndsWithTheCommandThatReproducesAFinding) {
   EXPECT_LE(longest_line_of(text), 80U);
 }
 
+TEST(RunResultText, SaysWhatRealTimeHadToDoWithIt) {
+  RunResult result = run_body([](Rank& rank) { rank.root()->barrier(); });
+  result.real_time.irreproducible = "rank 1 waited";
+  EXPECT_THAT(to_string(result),
+              testing::HasSubstr("\n  Note       not reproducible: rank 1 waited"));
+}
+
 TEST(RunResultText, EndsWithTheUnmetExpectation) {
   RunResult result = run_body([](Rank& rank) { rank.root()->barrier(); });
   result.unexpected = "the outcome is completed; expected: deadlock";

@@ -1,0 +1,38 @@
+// What a page advises beside its findings.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/explanation/html_page.h"
+
+namespace gang::harness {
+namespace {
+
+using nlohmann::json;
+
+TEST(PageAdvice, ContextsThatLeakAreThere) {
+  RunResult result;
+  EXPECT_EQ(make_page_data(result)["advice"].dump().find("Leaks"), std::string::npos);
+  result.report.left_behind = {{.rank = 3, .by = sim::LeftBehindBy::ending}};
+  const json page = make_page_data(result);
+  EXPECT_THAT(page["advice"].dump(), testing::HasSubstr(R"(["Leaks","1 context could not)"));
+  EXPECT_THAT(page["verdict"].get<std::string>(), testing::Not(testing::HasSubstr("left behind")));
+}
+
+TEST(PageAdvice, CallsInSwappedPlacesAreThere) {
+  RunResult result;
+  result.report.crossed_calls = {
+      {.most = {.ranks = {0, 1}}, .others = {.ranks = {2}}, .second = 4}};
+  EXPECT_THAT(make_page_data(result)["advice"].dump(), testing::HasSubstr(R"(["Suspect","Rank 2)"));
+}
+
+TEST(PageAdvice, RealTimeIsThere) {
+  RunResult result;
+  result.real_time = {.irreproducible = "rank 1 waited", .long_waits = {{.ranks = {2, 3}}}};
+  const std::string advice = make_page_data(result)["advice"].dump();
+  EXPECT_THAT(advice, testing::HasSubstr(R"(["Note","not reproducible: rank 1 waited"])"));
+  EXPECT_THAT(advice, testing::HasSubstr(R"(["Suspect","Ranks 2-3 )"));
+}
+
+}  // namespace
+}  // namespace gang::harness
