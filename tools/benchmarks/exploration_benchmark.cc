@@ -17,19 +17,32 @@ void four_operations(sim::SimulatedRank& rank) {
   root.all_reduce(view_of(value), ReduceOperation::sum);
 }
 
+// Three messages of each of three ranks to rank 0 come in 9! / 3!^3 orders: so many runs that what
+// an exploration does once does not count.
+void three_messages_of_three(sim::SimulatedRank& rank) {
+  Gang& root = *rank.root();
+  float value = static_cast<float>(rank.rank());
+  if (rank.rank() == 0)
+    for (int i = 0; i < 9; ++i) root.recv(view_of(value));
+  else
+    for (int i = 0; i < 3; ++i) root.send(view_of(value), 0);
+  root.all_reduce(view_of(value), ReduceOperation::sum);
+}
+
 // The exploration of every schedule. Items are runs.
-void every_schedule_of_four_operations(benchmark::State& state) {
+void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&),
+                    std::uint64_t classes) {
   const sim::SimulationOptions options{.world_size = 4, .context = sim::ContextKind::fiber};
   std::int64_t runs = 0;
   for ([[maybe_unused]] auto iteration : state) {
     const sim::EverySchedule every = sim::run_every_schedule(
         options,
-        [](const sim::SimulationOptions& guided) {
-          return sim::Simulation(guided).run(four_operations);
+        [program](const sim::SimulationOptions& guided) {
+          return sim::Simulation(guided).run(program);
         },
         [](const sim::ExploredRun& ran) { return ran.report.holds(); },
         static_cast<int>(state.range(0)));
-    if (every.end != sim::EverySchedule::End::all_seen || every.classes != 6) {
+    if (every.end != sim::EverySchedule::End::all_seen || every.classes != classes) {
       state.SkipWithError("not every schedule was seen");
       break;
     }
@@ -37,12 +50,26 @@ void every_schedule_of_four_operations(benchmark::State& state) {
   }
   state.SetItemsProcessed(runs);
 }
+
+void every_schedule_of_four_operations(benchmark::State& state) {
+  every_schedule(state, four_operations, 6);
+}
 BENCHMARK(every_schedule_of_four_operations)
     ->ArgName("jobs")
     ->Arg(1)
     ->Arg(2)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
+
+void every_schedule_of_nine_messages(benchmark::State& state) {
+  every_schedule(state, three_messages_of_three, 1'680);
+}
+BENCHMARK(every_schedule_of_nine_messages)
+    ->ArgName("jobs")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // The same under random schedules, for comparison.
 void random_schedules_of_four_operations(benchmark::State& state) {
