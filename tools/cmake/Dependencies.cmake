@@ -12,6 +12,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(GTest REQUIRED)
 find_package(Gloo QUIET)  # the backend gloo; without it, asking for that backend says so
 find_package(rapidcheck REQUIRED)
+find_package(mimalloc QUIET)  # for our executables; without it, they take the C library's malloc
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)  # a header is all that is used
 if(GANGSIM_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
