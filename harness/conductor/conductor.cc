@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "gang/error.h"
+#include "harness/conductor/call_stacks.h"
 #include "harness/conductor/interrupt.h"
 #include "harness/conductor/rank_service.h"
 #include "sim/faults/fault_plan.h"
@@ -21,19 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 // Writes what a process said of the stack of a blocked call; of code that is outside of any call,
 // where it is.
-void describe(const StackMessage& stack, sim::BlockedCall& blocked, bool is_outside) {
-  for (const StackMessage::Thread& thread : stack.threads) {
-    if (stack.threads.size() > 1) blocked.call_stack.push_back({.function = thread.name + ":"});
-    for (const CallSite& frame : thread.frames) {
-      SourceLocation& kept = blocked.call_stack.emplace_back(location_of(frame));
-      kept.function = frame.function;
-    }
-  }
-  if ((blocked.location.empty() || is_outside) && !stack.threads.empty() &&
-      !stack.threads.front().frames.empty())
-    blocked.location = location_of(stack.threads.front().frames.front());
-}
-
 // The finding that ranks stand outside of any call, which is why no other can go on.
 sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report) {
   std::ranges::sort(ranks);
@@ -322,10 +310,10 @@ void Conductor::add_call_stacks(sim::Report& report) {
       const bool is_main = caller == process.callers.front();
       if (caller->stack &&
           (is_main ? blocked.context.empty() : blocked.context == caller->hello.thread_name))
-        describe(*caller->stack, blocked, is_outside);
+        add_stack(*caller->stack, blocked, is_outside);
     }
-    if (blocked.call_stack.empty() && process.watcher && process.watcher->stack)
-      describe(*process.watcher->stack, blocked, is_outside);
+    if (blocked.call_stack.empty())
+      add_stack(watched_stack(process, processes_), blocked, is_outside);
   }
 }
 

@@ -142,6 +142,7 @@ void fields(auto&, Is<ByeMessage> auto&) {}
 
 void fields(auto& io, Is<StackMessage> auto& message) {
   io.list(message.threads, [&io](auto& thread) {
+    io.template number<std::uint32_t>(thread.id);
     io.text(thread.name);
     io.list(thread.frames, [&io](auto& frame) { io.site(frame); });
   });

@@ -154,6 +154,7 @@ struct ByeMessage {};
 // Where threads of a process are, innermost frame first.
 struct StackMessage {
   struct Thread {
+    std::uint32_t id = 0;  // as in HelloMessage; 0: not known
     std::string name;
     std::vector<CallSite> frames;
   };

@@ -186,17 +186,20 @@ class CallSite(unittest.TestCase):
             with mock.patch.object(sys, "_current_frames", return_value=shown):
                 (_, fields), = wire.split_frames(call_site.stacks(0))
             found = wire.Fields(fields)
-            self.assertEqual((found.number("I"), found.text()), (2, "MainThread"))
+            self.assertEqual((found.number("I"), found.number("I"), found.text()),
+                             (2, threading.main_thread().native_id, "MainThread"))
         # A thread that is in the standard library only has a stack, too.
         (_, fields), = wire.split_frames(call_site.stacks(0))
         end.set()
         for thread in others:
             thread.join()
-        stacks, found = {}, wire.Fields(fields)
+        stacks, numbers, found = {}, [], wire.Fields(fields)
         for _ in range(found.number("I")):
+            numbers.append(found.number("I"))
             name, count = found.text(), found.number("I")
             stacks[name] = [(found.text(), found.number("I"), found.text()) for _ in range(count)]
         self.assertEqual([len(stacks[thread.name]) > 0 for thread in others], [True] * 3)
+        self.assertLessEqual({thread.native_id for thread in others}, set(numbers))
 
     def test_a_stack_begins_at_the_program_not_in_a_library_that_it_waits_in(self):
         box = queue.Queue()
@@ -210,7 +213,7 @@ class CallSite(unittest.TestCase):
         thread.join()
         found = wire.Fields(fields)
         for _ in range(found.number("I")):
-            name, count = found.text(), found.number("I")
+            _, name, count = found.number("I"), found.text(), found.number("I")
             frames = [(pathlib.Path(found.text()).name, found.number("I"), found.text())
                       for _ in range(count)]
             if name == "waiting":

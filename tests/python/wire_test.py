@@ -72,9 +72,9 @@ class Writing(unittest.TestCase):
                  wire.text("KeyError") + wire.text("why") + wire.text("trace") + place),
                 (wire.finding("id", "why", [2, 0], place), wire.FINDING,
                  wire.text("id") + wire.text("why") + struct.pack("<Iii", 2, 2, 0) + place),
-                (wire.stacks([("main", [("a.py", 3, "f")]), ("t", [])]), wire.STACK,
-                 struct.pack("<I", 2) + wire.text("main") + struct.pack("<I", 1) + place
-                 + wire.text("t") + struct.pack("<I", 0))):
+                (wire.stacks([(7, "main", [("a.py", 3, "f")]), (0, "t", [])]), wire.STACK,
+                 struct.pack("<II", 2, 7) + wire.text("main") + struct.pack("<I", 1) + place
+                 + struct.pack("<I", 0) + wire.text("t") + struct.pack("<I", 0))):
             self.assertEqual(frame, struct.pack("<IB", len(fields) + 1, kind) + fields, kind)
 
     def test_the_sizes_of_the_types_are_those_of_their_names(self):

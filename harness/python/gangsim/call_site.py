@@ -141,16 +141,19 @@ def stacks(watcher_ident: int) -> bytes:
 
     A stack ends where the program's own code has called a library: that is where to look.
     """
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    known = {thread.ident: (thread.native_id or 0, thread.name)
+             for thread in threading.enumerate()}
     main = threading.main_thread().ident
     frames = sorted(sys._current_frames().items(), key=lambda item: (item[0] != main, item[0]))
-    return wire.stacks([(names.get(ident, str(ident)), _without_libraries(_program_frames(frame)))
+    return wire.stacks([(*known.get(ident, (0, str(ident))),
+                         _without_libraries(_program_frames(frame)))
                         for ident, frame in frames if ident != watcher_ident])
 
 
 def own_stack() -> bytes:
     """The stack of the calling thread, encoded."""
-    return wire.stacks([(threading.current_thread().name, _program_frames(sys._getframe(1)))])
+    thread = threading.current_thread()
+    return wire.stacks([(thread.native_id or 0, thread.name, _program_frames(sys._getframe(1)))])
 
 
 def _without_libraries(frames):

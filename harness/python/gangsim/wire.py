@@ -195,10 +195,11 @@ def finding(identifier: str, message: str, ranks: Sequence[int], place: bytes) -
 
 
 def stacks(threads) -> bytes:
-    """`threads`: for each one its name and its frames, (file, line, function), innermost first."""
+    """`threads`: for each one its native id, or 0, its name and its frames, (file, line, function),
+    innermost first."""
     fields = [pack_u32(len(threads))]
-    for name, frames in threads:
-        fields += (text(name), pack_u32(len(frames)), *(site(*place) for place in frames))
+    for number, name, frames in threads:
+        fields += (pack_u32(number), text(name), pack_u32(len(frames)), *(site(*place) for place in frames))
     return frame(STACK, *fields)
 
 

@@ -323,7 +323,7 @@ TEST(ConductorRuns, MissingKeysExplainWhyARankOutsideOfCallsIsNotNamed) {
 
 TEST(ConductorRuns, AFrameWithoutAFileHasItsFunction) {
   const RunResult result = conduct(1, [](Client& client) {
-    client.set_stack({{{"MainThread", {{.file = "", .function = "built_in", .line = 0}}}}});
+    client.set_stack({{{0, "MainThread", {{.file = "", .function = "built_in", .line = 0}}}}});
     client.store({.function = StoreFunction::get, .keys = {"never"}});
   });
   ASSERT_EQ(result.report.blocked.size(), 1U);

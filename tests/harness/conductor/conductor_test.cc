@@ -101,7 +101,8 @@ TEST(Conductor, TheFirstProcessMaySayHowLargeTheWorldIs) {
 TEST(Conductor, TellsTheVerdictToWhoeverIsBlocked) {
   std::vector<std::string> told(3);
   const RunResult result = conduct(3, [&told](Client& client) {
-    client.set_stack({{{"MainThread",
+    client.set_stack({{{0,
+                        "MainThread",
                         {{.file = "a/net.py", .function = "reduce", .line = 2},
                          {.file = "train.py", .function = "main", .line = 7}}}}});
     if (client.rank() == 1) return;
@@ -363,9 +364,10 @@ TEST(Conductor, EveryBlockedThreadHasItsOwnStack) {
   std::jthread loader;
   const RunResult result = conduct(2, [&loader](Client& client) {
     if (client.rank() == 1) return;
-    client.set_stack({{{"MainThread", {{.file = "d/train.py", .function = "step", .line = 2}}}}});
+    client.set_stack(
+        {{{0, "MainThread", {{.file = "d/train.py", .function = "step", .line = 2}}}}});
     loader = start_thread(client, "loader", [](Client& own) {
-      own.set_stack({{{"loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
+      own.set_stack({{{0, "loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
       own.store({.function = StoreFunction::get, .keys = {"never"}});
     });
     client.call(sum_of(1));

@@ -29,7 +29,7 @@ inline std::vector<Frame> sample_frames() {
       FailedMessage{.type = "E", .message = "m", .traceback = "t", .call_site = site},
       FindingMessage{.id = "i", .message = "m", .ranks = {1}, .call_site = site},
       ByeMessage{},
-      StackMessage{{{"main", {site, site}}, {"loader", {}}}}};
+      StackMessage{{{7, "main", {site, site}}, {0, "loader", {}}}}};
   for (const bool is_blocking : {false, true})
     messages.push_back(OperationMessage{.is_blocking = is_blocking,
                                         .first = {1, 2},

@@ -117,7 +117,7 @@ TEST(KeyStore, OfAKeyWhatComesAfterAZeroIsShown) {
 
 TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
   const RunResult result = conduct(3, [](Client& client) {
-    client.set_stack({{{"MainThread", {{.file = "train.py", .function = "meet", .line = 5}}}}});
+    client.set_stack({{{0, "MainThread", {{.file = "train.py", .function = "meet", .line = 5}}}}});
     if (client.rank() == 0) client.store(getting("rendezvous/7"));
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);

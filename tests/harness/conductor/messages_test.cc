@@ -200,9 +200,10 @@ TEST_F(ClientMessages, WhatTheProgramTells) {
   EXPECT_THAT(finding.ranks, ElementsAre(2, 0));
   EXPECT_EQ(finding.call_site, site);
   EXPECT_NO_THROW(parsed(ByeMessage{}));
-  const auto stack = parsed(StackMessage{{{"MainThread", {site, {}}}, {"loader", {}}}});
+  const auto stack = parsed(StackMessage{{{7, "MainThread", {site, {}}}, {0, "loader", {}}}});
   ASSERT_EQ(stack.threads.size(), 2U);
   EXPECT_EQ(stack.threads[0].name, "MainThread");
+  EXPECT_EQ(stack.threads[0].id, 7U);
   EXPECT_THAT(stack.threads[0].frames, ElementsAre(site, CallSite{}));
   EXPECT_EQ(stack.threads[1].name, "loader");
 }

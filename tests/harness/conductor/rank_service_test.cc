@@ -273,7 +273,7 @@ TEST(RankService, ABlockedThreadIsNamed) {
   const RunResult result = conduct(2, [&loader](Client& client) {
     if (client.rank() == 1) return;
     loader = start_thread(client, "loader", [](Client& own) {
-      own.set_stack({{{"loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
+      own.set_stack({{{0, "loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
       own.call(int_recv(1));
     });
   });
