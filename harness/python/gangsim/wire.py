@@ -199,7 +199,8 @@ def stacks(threads) -> bytes:
     innermost first."""
     fields = [pack_u32(len(threads))]
     for number, name, frames in threads:
-        fields += (pack_u32(number), text(name), pack_u32(len(frames)), *(site(*place) for place in frames))
+        fields += (pack_u32(number), text(name), pack_u32(len(frames)),
+                   *(site(*place) for place in frames))
     return frame(STACK, *fields)
 
 
