@@ -57,9 +57,12 @@ json to_page(const sim::CallSummary& call) {
 json to_page(const sim::Divergence& divergence) {
   json next = json::array();
   for (const sim::CallSummary& call : divergence.next) next.push_back(to_page(call));
+  json parted = json::array();
+  for (const sim::CallSummary& call : divergence.parted) parted.push_back(to_page(call));
   const bool has_majority = divergence.next.size() > 1 &&
                             divergence.next[0].ranks.size() > divergence.next[1].ranks.size();
-  return {{"last_common", to_page(divergence.last_common)},
+  return {{"parted", std::move(parted)},
+          {"last_common", to_page(divergence.last_common)},
           {"next", std::move(next)},
           {"has_majority", has_majority}};
 }

@@ -132,7 +132,10 @@ class RunFindings {
       if (!did.call.empty())
         add(did.location, call_in_words(did.ranks, did.call, to_string(did.gang)));
     };
-    if (finding.divergence) std::ranges::for_each(finding.divergence->next, add_call);
+    if (finding.divergence) {
+      std::ranges::for_each(finding.divergence->parted, add_call);
+      std::ranges::for_each(finding.divergence->next, add_call);
+    }
     for (const sim::NearMiss& miss : finding.near_misses) {
       add_call(miss.first);
       add_call(miss.second);

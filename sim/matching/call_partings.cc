@@ -76,11 +76,16 @@ bool is_known(const std::vector<CrossedCalls>& known, const CrossedCalls& crosse
 void note_parting(World& world, GangState& gang, const MatchSlot& slot) {
   if (!gang.places) gang.places = std::make_unique<CallPlaces>();
   CallPlaces& places = *gang.places;
+  if (places.sequence_number + 1 != slot.sequence_number) places.first_by_member.clear();
   places.sequence_number = slot.sequence_number;
   places.by_member.clear();
   for (const PendingOperation* member : slot.members)
     places.by_member.push_back(member->call().call_site);
   const OperationKind kind = slot.members.front()->call().kind;
+  if (places.first_by_member.empty() && !has_root(kind)) {
+    places.first = gang.last_call;
+    places.first_by_member = places.by_member;
+  }
   if (!mixes_data(kind)) return;
   std::optional<CallParting> parting = parting_of(places, kind);
   if (!parting) return;

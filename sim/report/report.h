@@ -91,6 +91,10 @@ struct CallSummary {
 
 // Where the members of a gang diverge: their last common call, and what each did next.
 struct Divergence {
+  // The operation since which members have matched calls from different places in the program, as
+  // they do after one has skipped a call: one entry for each place, ordered as `next`. Empty where
+  // the last common call has one place, or all have been so from the first one on.
+  std::vector<CallSummary> parted;
   CallSummary last_common;        // its call is empty if there is none
   std::vector<CallSummary> next;  // two or more, most ranks first, ties by first rank
 

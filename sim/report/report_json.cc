@@ -48,12 +48,16 @@ CallSummary call_from_json(const json& from) {
 }
 
 json divergence_to_json(const Divergence& divergence) {
-  return {{"last_common", call_to_json(divergence.last_common)},
-          {"next", array_of(divergence.next, call_to_json)}};
+  json to = {{"last_common", call_to_json(divergence.last_common)},
+             {"next", array_of(divergence.next, call_to_json)}};
+  if (!divergence.parted.empty()) to["parted"] = array_of(divergence.parted, call_to_json);
+  return to;
 }
 
 Divergence divergence_from_json(const json& from) {
-  return {.last_common = call_from_json(object_field(from, "last_common")),
+  return {.parted = from.contains("parted") ? elements_field(from, "parted", call_from_json)
+                                            : std::vector<CallSummary>(),
+          .last_common = call_from_json(object_field(from, "last_common")),
           .next = elements_field(from, "next", call_from_json)};
 }
 

@@ -69,7 +69,11 @@ MarkedText divergence_table(const Divergence& divergence) {
        is_one_gang && !gangs.empty() ? fmt::format("calls on {}", to_string(*gangs.begin()))
                                      : "calls",
        "at"}};
-  if (const CallSummary& last = divergence.last_common; !last.call.empty())
+  for (const CallSummary& call : divergence.parted)
+    rows.push_back({to_rank_ranges(call.ranks, 3), to_string(call.call), to_string(call.location)});
+  const CallSummary& last = divergence.last_common;
+  if (!last.call.empty() &&
+      (divergence.parted.empty() || divergence.parted.front().call != last.call))
     rows.push_back(
         {fmt::format("all {}", last.ranks.size()), to_string(last.call), to_string(last.location)});
   for (const CallSummary& call : divergence.next) {
@@ -82,6 +86,14 @@ MarkedText divergence_table(const Divergence& divergence) {
     rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), to_string(call.location)});
   }
   return marked_table(rows);
+}
+
+std::string parting_text(const Divergence& divergence) {
+  if (divergence.parted.empty()) return "";
+  const CallText& call = divergence.parted.front().call;
+  return fmt::format(
+      "Before that, they matched {} #{} from different places: one may have skipped a call there.",
+      call.kind, call.sequence.value_or(0));
 }
 
 std::string near_miss_text(const NearMiss& miss) {
@@ -136,6 +148,8 @@ MarkedText finding_text(const Finding& finding) {
   if (!is_about_near_misses(finding))
     for (const NearMiss& miss : finding.near_misses) text.add(wrapped(near_miss_text(miss), "  "));
   if (!finding.divergence) return text;
+  if (const std::string parting = parting_text(*finding.divergence); !parting.empty())
+    text.add(wrapped(parting, "  "));
   text.add("\n");
   text.add(divergence_table(*finding.divergence));
   return text;

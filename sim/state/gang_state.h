@@ -179,7 +179,11 @@ struct CallParting {
 struct CallPlaces {
   std::uint64_t sequence_number = 0;  // of the last one with different places
   std::vector<CallSite> by_member;
-  std::vector<CallParting> partings;  // the last few that nothing has crossed so far
+  // The first of the calls, up to that one, that were all made so; it has no root, since a root
+  // may well call elsewhere.
+  Collective first;                       // as member 0 called it; its label is not kept
+  std::vector<CallSite> first_by_member;  // empty: there is none
+  std::vector<CallParting> partings;      // the last few that nothing has crossed so far
 };
 
 struct GangState {

@@ -221,6 +221,44 @@ class Groups {
   std::size_t last_ = 0;
 };
 
+CallSummary last_common_call(const GangState& gang, const Collective& next) {
+  CallSummary summary;
+  if (gang.last_call.sequence_number + 1 != next.sequence_number) return summary;
+  summary.ranks = gang.info->root_ranks;
+  std::sort(summary.ranks.begin(), summary.ranks.end());
+  summary.gang = gang.gang_label();
+  summary.call = describe(gang.last_call, *gang.info);
+  summary.location = location_of(gang.last_call.call_site);
+  return summary;
+}
+
+std::vector<CallSummary> parted_calls(const GangState& gang, const Collective& next) {
+  std::vector<CallSummary> parted;
+  const CallPlaces* const places = gang.places.get();
+  if (places == nullptr || places->sequence_number + 1 != next.sequence_number ||
+      places->first_by_member.empty() || places->first.sequence_number == gang.first_sequence)
+    return parted;
+  for (std::size_t member = 0; member < places->first_by_member.size(); ++member) {
+    SourceLocation location = location_of(places->first_by_member[member]);
+    auto known = std::ranges::find_if(parted, [&location](const CallSummary& each) {
+      return is_same_line(each.location, location);
+    });
+    if (known == parted.end()) {
+      if (parted.size() == most_entries) return {};
+      parted.push_back({.gang = gang.gang_label(),
+                        .call = describe(places->first, *gang.info),
+                        .location = std::move(location)});
+      known = std::prev(parted.end());
+    }
+    known->ranks.push_back(gang.root_rank_of(static_cast<int>(member)));
+  }
+  for (CallSummary& each : parted) std::ranges::sort(each.ranks);
+  std::ranges::stable_sort(parted, {}, [](const CallSummary& each) {
+    return std::pair(-std::ssize(each.ranks), each.ranks.front());
+  });
+  return parted;
+}
+
 }  // namespace
 
 std::vector<const Departure*> departures_by_member(const GangState& gang) {
@@ -230,17 +268,10 @@ std::vector<const Departure*> departures_by_member(const GangState& gang) {
   return by_member;
 }
 
-CallSummary last_common_call(const GangState& gang, const Collective& next) {
-  CallSummary summary;
-  if (is_point_to_point(next.kind) || next.sequence_number == 0 ||
-      gang.last_call.sequence_number + 1 != next.sequence_number)
-    return summary;
-  summary.ranks = gang.info->root_ranks;
-  std::sort(summary.ranks.begin(), summary.ranks.end());
-  summary.gang = gang.gang_label();
-  summary.call = describe(gang.last_call, *gang.info);
-  summary.location = location_of(gang.last_call.call_site);
-  return summary;
+void add_common_past(const GangState& gang, const Collective& next, Divergence& divergence) {
+  if (is_point_to_point(next.kind) || next.sequence_number == 0) return;
+  divergence.last_common = last_common_call(gang, next);
+  divergence.parted = parted_calls(gang, next);
 }
 
 Divergence first_divergence(const World& world, const GangState& gang,
@@ -254,7 +285,7 @@ Divergence first_divergence(const World& world, const GangState& gang,
     }
     groups.add_call(*members[member]);
     if (divergence.last_common.ranks.empty())
-      divergence.last_common = last_common_call(gang, members[member]->call());
+      add_common_past(gang, members[member]->call(), divergence);
   }
   divergence.next = groups.take();
   return divergence;

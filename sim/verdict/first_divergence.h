@@ -22,8 +22,9 @@ Divergence first_divergence(const World& world, const GangState& gang,
 // Valid until the next departure. O(members).
 std::vector<const Departure*> departures_by_member(const GangState& gang);
 
-// The last common call of the members of `gang` before `next`, which one of them made; empty if
-// there was none or it is no longer known.
-CallSummary last_common_call(const GangState& gang, const Collective& next);
+// Sets what the members of `gang` called in common before `next`, which one of them made: the last
+// call, unless there was none or it is no longer known, and since which one they were in different
+// places. O(members).
+void add_common_past(const GangState& gang, const Collective& next, Divergence& divergence);
 
 }  // namespace gang::sim

@@ -39,7 +39,7 @@ void note_affected(const World& world, const PendingOperation& pending, const Br
   CallSummary call = summary_of(pending);
   if (!finding.divergence) {
     Divergence& divergence = finding.divergence.emplace();
-    divergence.last_common = last_common_call(gang, pending.call());
+    add_common_past(gang, pending.call(), divergence);
     CallSummary& failed = divergence.next.emplace_back();
     failed.ranks = finding.ranks;
     failed.location =

@@ -24,6 +24,7 @@ WRONG = {
     "monitored_barrier.py all": ("timed_out", [2, 3], "monitored_barrier.py:14"),
     "objects_on_rank_0.py": ("mismatch_operation", [0], "objects_on_rank_0.py:8"),
     "send_cycle.py": ("point_to_point_cycle", ALL, "send_cycle.py:10"),
+    "skipped_call.py": ("mismatch_operation", [2], "skipped_call.py:24"),
     "store_wait.py": ("store_key_missing", [1, 2, 3], "store_wait.py:11"),
     "uneven_inputs.py": ("participant_missing", [1], "uneven_inputs.py:13"),
     "written_in_flight.py": ("buffer_in_flight", [0], "written_in_flight.py:10"),
@@ -66,6 +67,11 @@ class Processes(Ways):
         self.assertEqual([(crossed[side]["ranks"], crossed[side]["location"])
                           for side in ("most", "others")],
                          [([0, 1, 3], "swapped_calls.py:12"), ([2], "swapped_calls.py:17")])
+
+    def test_a_skipped_call_whose_place_the_next_one_took_is_told(self):
+        divergence = run("skipped_call.py").report["findings"][0]["divergence"]
+        self.assertEqual([(call["ranks"], call["location"]) for call in divergence["parted"]],
+                         [([0, 1, 3], "skipped_call.py:13"), ([2], "skipped_call.py:28")])
 
     def test_who_would_have_timed_out_while_another_computed_is_told(self):
         ended = run("late_rank.py")

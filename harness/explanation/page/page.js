@@ -182,8 +182,12 @@ function summary_card(kind, heading, call) {
 function draw_divergence(divergence) {
   const cards = [];
   const common = divergence.last_common;
-  cards.push(summary_card("common", common.operation ? "Last call of all" : "Before",
-    common.operation ? common : {note: "no call in common"}));
+  divergence.parted.forEach((call) => {
+    cards.push(summary_card("common", "Already apart: " + rank_words(call), call));
+  });
+  if (!divergence.parted.some((call) => call.operation === common.operation))
+    cards.push(summary_card("common", common.operation ? "Last call of all" : "Before",
+      common.operation ? common : {note: "no call in common"}));
   divergence.next.forEach((call, i) => {
     cards.push(summary_card(i === 0 && divergence.has_majority ? "most" : "odd",
                             "Then " + rank_words(call), call));

@@ -301,6 +301,7 @@ TEST(ConductorRuns, OfSeveralRanksOutsideOfCallsThePlaceOfTheFirstIsNamed) {
   EXPECT_THAT(ids_of(result), testing::ElementsAre("deadlock"));
   EXPECT_EQ(finding_of(result, "deadlock").message,
             "Ranks 0-1 are outside of any call, rank 0 in load at data.py:90.");
+  EXPECT_TRUE(world.conductor().turns().real_time(result.report.outcome).was_interrupted);
 }
 
 TEST(ConductorRuns, MissingKeysExplainWhyARankOutsideOfCallsIsNotNamed) {

@@ -139,7 +139,12 @@ TEST(JoinedGangs, CannotTellTwoOfOneNameApart) {
   call(gangs, 1);
   EXPECT_NE(absence(gangs, "dp", 0), nullptr);
   gangs.join(3, named("dp"));
+  call(gangs, 3);
   EXPECT_EQ(absence(gangs, "dp", 0), nullptr);
+  gangs.leave(3);
+  GangInfo of_others = named("dp")->info();
+  of_others.root_ranks = {0, 7};
+  EXPECT_EQ(gangs.absence_before(of_others, 0), nullptr);
 }
 
 }  // namespace

@@ -197,6 +197,53 @@ TEST(LongWaitsOfRanks, AreNotThoseOfTheSimulatorAlone) {
               IsEmpty());
 }
 
+// What a real run waits for, it has waited for once: the next call finds all of them there.
+TEST(LongWaitsOfRanks, AreNotCountedTwice) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 0) compute();
+                sum(client, 1);
+                sum(client, 1, impatient);
+              }),
+              IsEmpty());
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                client.call(broadcast_from(0, client.rank()));
+                sum(client, 1);
+                sum(client, 1, impatient);
+              }),
+              IsEmpty());
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() == 2) compute();
+                const std::uint64_t sent = client.start(broadcast_from(0, client.rank()));
+                client.wait({sent, client.start(int_sum(1))});
+                sum(client, 1, impatient);
+              }),
+              IsEmpty());
+}
+
+TEST(LongWaitsOfRanks, AreForTheLastOfThoseWhoWereLate) {
+  EXPECT_THAT(suspected([](Client& client) {
+                if (client.rank() != 1) compute();
+                if (client.rank() == 2) std::this_thread::sleep_for(200ms);
+                sum(client, 1, impatient);
+              }),
+              AllOf(HasSubstr("Rank 1 waited"), HasSubstr("for rank 2, which")));
+}
+
+// It did not end by coming about.
+TEST(LongWaitsOfRanks, AreNotThoseOfACallThatFailed) {
+  ConductedWorld world({.world_size = 2});
+  const RunResult result = world.run([](Client& client) {
+    client.tell(GroupMessage{.group = impatient, .name = "dp", .ranks = {0, 1}, .timeout = 500ms});
+    client.receive();
+    if (client.rank() == 1) return void(client.call(int_sum(1, impatient)));
+    compute();
+    client.call(broadcast_from(0, 0));
+  });
+  EXPECT_FALSE(result.holds());
+  EXPECT_THAT(world.conductor().turns().real_time(result.report.outcome).long_waits, IsEmpty());
+}
+
 TEST(LongWaitsOfRanks, AreForARootOrAsOne) {
   // Who sends to all waits for nobody.
   EXPECT_THAT(suspected([](Client& client) {

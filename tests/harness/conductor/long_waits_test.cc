@@ -63,7 +63,7 @@ TEST(LongWaits, SayWhoWaitedWhereForWhomAndHowLong) {
 TEST(LongWaits, OfOneCallAreOne) {
   LongWaits waits;
   const TimeOutside late = outside(Time(1s), Time(22s));
-  for (const int rank : {3, 1, 2, 1}) waits.note(barrier(rank), Time(Duration(rank * 1s)), 0, late);
+  for (const int rank : {3, 1, 1, 2}) waits.note(barrier(rank), Time(Duration(rank * 1s)), 0, late);
   EXPECT_THAT(waits.all(), ElementsAre(AllOf(Field(&LongWait::ranks, ElementsAre(1, 2, 3)),
                                              Field(&LongWait::waited, 21s))));
 }

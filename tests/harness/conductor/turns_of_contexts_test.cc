@@ -84,8 +84,14 @@ TEST(TurnsOfContexts, TheFirstWhoLosesItsTurnIsNamedUntilTheNextRun) {
     EXPECT_FALSE(turn.is_free) << "it takes turns again";
   });
   EXPECT_THAT(turns.irreproducible(), testing::StartsWith("rank 0 "));
+  turns.long_waits().note({.timeout = 1s}, {}, 1, {.begin = {}, .end = Clock::time_point(2s)});
+  const RealTime known = turns.real_time(sim::Outcome::completed);
+  EXPECT_EQ(known.irreproducible, turns.irreproducible());
+  EXPECT_EQ(known.long_waits.size(), 1U);
+  EXPECT_FALSE(known.was_interrupted);
   turns.begin_run();
   EXPECT_EQ(turns.irreproducible(), "");
+  EXPECT_EQ(turns.real_time(sim::Outcome::completed), RealTime());
   ::kill(idle, SIGKILL);
   ::waitpid(idle, nullptr, 0);
 }

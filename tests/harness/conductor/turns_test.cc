@@ -211,7 +211,10 @@ TEST(Turns, AllIdleOutsideOfCallsIsAProbableDeadlock) {
     is_over.wait();
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
-  EXPECT_THAT(world.conductor().turns().stuck_ranks(), ElementsAre(0));
+  const Turns& turns = world.conductor().turns();
+  EXPECT_THAT(turns.stuck_ranks(), ElementsAre(0));
+  EXPECT_THAT(turns.real_time(sim::Outcome::deadlock).stuck_ranks, ElementsAre(0));
+  EXPECT_THAT(turns.real_time(sim::Outcome::failed).stuck_ranks, IsEmpty());
   EXPECT_EQ(result.report.blocked.size(), 2U);
 }
 

@@ -34,5 +34,17 @@ TEST(PageAdvice, RealTimeIsThere) {
   EXPECT_THAT(advice, testing::HasSubstr(R"(["Suspect","Ranks 2-3 )"));
 }
 
+TEST(PageAdvice, WhereMembersPartedIsThere) {
+  RunResult result;
+  const sim::CallSummary call{.ranks = {0, 1}, .call = {.kind = "barrier"}};
+  result.report.findings.push_back(
+      {.id = "deadlock",
+       .divergence = sim::Divergence{.parted = {call, {.ranks = {2}}}, .next = {call, call}}});
+  const json parted = make_page_data(result)["findings"][0]["divergence"]["parted"];
+  ASSERT_EQ(parted.size(), 2U);
+  EXPECT_EQ(parted[0]["operation"], "barrier");
+  EXPECT_EQ(parted[1]["short_ranks"], "2");
+}
+
 }  // namespace
 }  // namespace gang::harness

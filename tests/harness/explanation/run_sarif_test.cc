@@ -98,6 +98,7 @@ TEST(RunSarif, AWaitThatWouldTimeOutIsAWarningAtTheLateCall) {
   EXPECT_EQ(results[0].rule, "long_wait");
   EXPECT_EQ(results[0].level, SarifLevel::warning);
   EXPECT_EQ(results[0].message, to_string(result.real_time.long_waits.front()));
+  EXPECT_THAT(results[0].identity, testing::EndsWith("|a.py|barrier"));
   EXPECT_EQ(results[0].place, (SarifPlace{.uri = "a.py", .line = 6}));
   EXPECT_THAT(results[0].related, testing::ElementsAre(SarifPlace{
                                       .uri = "a.py", .line = 5, .message = "ranks 1-2: barrier"}));

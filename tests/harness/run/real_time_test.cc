@@ -21,7 +21,7 @@ const LongWait barrier{.ranks = {1, 2, 3},
                        .location = {.file = "/home/me/train.py", .line = 3, .function = "main"},
                        .waited = 20'399ms,
                        .timeout = 10s,
-                       .late_rank = 0,
+                       .late_rank = 4,
                        .late_location = {.file = "/home/me/train.py", .line = 5, .function = ""}};
 
 const RealTime everything{.stuck_ranks = {0, 2},
@@ -31,7 +31,7 @@ const RealTime everything{.stuck_ranks = {0, 2},
 
 TEST(LongWait, SaysWhoWaitedWhereForWhomAndHowLong) {
   EXPECT_EQ(to_string(barrier),
-            "Ranks 1-3 waited 20.3 s in barrier at train.py:3 for rank 0, which was outside of "
+            "Ranks 1-3 waited 20.3 s in barrier at train.py:3 for rank 4, which was outside of "
             "calls until it came to train.py:5; the timeout is 10 s. The clock of a simulated run "
             "stands meanwhile; a real one would have timed out.");
 }
@@ -62,6 +62,8 @@ TEST(RealTime, TellsTheFirstOfItsLongWaitsAndHowManyThereAre) {
   EXPECT_THAT(advice_on({.irreproducible = "rank 0 waited", .long_waits = {barrier}}),
               ElementsAre(Advice{"Note", "not reproducible: rank 0 waited"},
                           Advice{"Suspect", to_string(barrier)}));
+  EXPECT_THAT(advice_on({.long_waits = {barrier, barrier}}),
+              ElementsAre(Advice{"Suspect", to_string(barrier) + " And 1 more such."}));
   EXPECT_THAT(advice_on({.long_waits = {barrier, barrier, barrier}}),
               ElementsAre(Advice{"Suspect", to_string(barrier) + " And 2 more such."}));
 }
@@ -80,7 +82,7 @@ TEST(RealTime, IsWrittenAsValues) {
   EXPECT_EQ(wait["call_site"]["file"], "/home/me/train.py");
   EXPECT_EQ(wait["waited_ns"], 20'399'000'000);
   EXPECT_EQ(wait["timeout_ns"], 10'000'000'000);
-  EXPECT_EQ(wait["late_rank"], 0);
+  EXPECT_EQ(wait["late_rank"], 4);
   EXPECT_EQ(wait["late_location"]["line"], 5);
 }
 

@@ -27,7 +27,8 @@ Finding full_finding() {
           .detail = "They differ in the operation.",
           .location = {"train.cc", 41},
           .consequences = {"rank 3: failed"},
-          .divergence = Divergence{.last_common = some_call({0, 1, 5}),
+          .divergence = Divergence{.parted = {some_call({0, 1}), some_call({5})},
+                                   .last_common = some_call({0, 1, 5}),
                                    .next = {some_call({0}), {.ranks = {1, 5}, .note = "returned"}}},
           .near_misses = {{.first = some_call({0}), .second = some_call({1}), .field = "tag"}},
           .certainty = Certainty{.schedules = Schedules::every, .sends = Dependence::open}};

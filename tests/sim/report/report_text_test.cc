@@ -101,6 +101,35 @@ TEST(ReportText, ARingOfSendsIsOneRow) {
   EXPECT_THAT(to_string(report), HasSubstr("0-999  root[0-999]  send f32[4] to one rank each  -"));
 }
 
+TEST(ReportText, SaysWhereMembersWhoDivergeHadPartedUnnoticed) {
+  const auto at = [](std::vector<int> ranks, std::uint64_t sequence, std::uint32_t line) {
+    return CallSummary{.ranks = std::move(ranks),
+                       .gang = {"dp", "0-2"},
+                       .call = {.kind = "all_reduce", .sequence = sequence},
+                       .location = {"a.py", line}};
+  };
+  Report report;
+  report.findings.push_back(
+      {.id = "mismatch_operation",
+       .message = "Rank 2 called something else.",
+       .divergence = Divergence{.parted = {at({0, 1}, 5, 7), at({2}, 5, 8)},
+                                .last_common = at({0, 1, 2}, 5, 7),
+                                .next = {at({0, 1}, 6, 8), {.ranks = {2}, .note = "returned"}}}});
+  EXPECT_THAT(
+      to_string(report),
+      HasSubstr("  Before that, they matched all_reduce #5 from different places: one may have\n"
+                "  skipped a call there.\n"
+                "\n"
+                "  rank  calls on dp[0-2]  at\n"
+                "  0-1   all_reduce #5     a.py:7\n"
+                "  2     all_reduce #5     a.py:8\n"
+                "  0-1   all_reduce #6     a.py:8\n"
+                "  2     (returned)\n"));
+  report.findings[0].divergence->last_common.call.sequence = 6;
+  EXPECT_THAT(to_string(report), HasSubstr("  2      all_reduce #5     a.py:8\n"
+                                           "  all 3  all_reduce #6     a.py:7\n"));
+}
+
 TEST(ReportText, OfManyFindingsOfAKindAFewAreShown) {
   Report report;
   for (int rank = 0; rank < 100; ++rank)

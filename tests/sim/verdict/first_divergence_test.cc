@@ -41,6 +41,53 @@ TEST(FirstDivergence, TheFirstCallHasNoneBefore) {
   EXPECT_EQ(report.findings[0].divergence->last_common, CallSummary{});
 }
 
+// Each call is one of its line; rank 2 makes those of `odd`, the others those of `all`. Negative
+// lines are broadcasts, from one place or the other; the last calls differ.
+std::vector<CallSummary> parted_in(const std::vector<int>& all, const std::vector<int>& odd) {
+  const Report report = run(4, [&](SimulatedRank& rank) {
+    for (const int line : rank.rank() == 2 ? odd : all) {
+      const CallSite site = CallSite::at("train.cc", static_cast<std::uint32_t>(std::abs(line)));
+      if (line < 0)
+        rank.root()->broadcast(view(four_ints), 0, {}, site);
+      else
+        rank.root()->all_reduce(view(four_ints), ReduceOperation::sum, {}, site);
+    }
+    if (rank.rank() == 2)
+      rank.root()->barrier({}, CallSite::at("train.cc", 99));
+    else
+      rank.root()->all_reduce(view(four_ints), ReduceOperation::sum, {},
+                              CallSite::at("train.cc", 90));
+  });
+  EXPECT_THAT(ids_of(report), ElementsAre("mismatch_operation"));
+  return report.findings.at(0).divergence.value().parted;
+}
+
+TEST(FirstDivergence, ASkippedCallIsWhereMembersParted) {
+  const auto parted = parted_in({1, 2, 3}, {1, 3, 4});
+  ASSERT_EQ(parted.size(), 2U);
+  EXPECT_THAT(parted[0].ranks, ElementsAre(0, 1, 3));
+  EXPECT_EQ(to_string(parted[0].call), "all_reduce #1 sum i32[4]");
+  EXPECT_EQ(to_string(parted[0].location), "train.cc:2");
+  EXPECT_THAT(parted[1].ranks, ElementsAre(2));
+  EXPECT_EQ(to_string(parted[1].location), "train.cc:3");
+  EXPECT_EQ(parted[1].call, parted[0].call);
+}
+
+TEST(FirstDivergence, MembersThatMeetAgainHaveNotParted) {
+  EXPECT_THAT(parted_in({1, 2, 3}, {1, 4, 3}), IsEmpty());
+  EXPECT_EQ(parted_in({1, 2, 3, 4}, {1, 9, 3, 5}).at(1).location.line, 5U) << "they part again";
+}
+
+// Their code differs by design.
+TEST(FirstDivergence, MembersThatWereElsewhereFromTheFirstCallOnHaveNotParted) {
+  EXPECT_THAT(parted_in({1, 2}, {3, 4}), IsEmpty());
+}
+
+TEST(FirstDivergence, MembersDoNotPartInACallThatHasARoot) {
+  EXPECT_THAT(parted_in({1, -2}, {1, -3}), IsEmpty());
+  EXPECT_EQ(parted_in({1, 2, -4}, {1, 3, -5}).at(0).location.line, 2U) << "but they stay parted";
+}
+
 TEST(FirstDivergence, GroupsCallsByPlaceAndArguments) {
   const Report report = run(6, [](SimulatedRank& rank) {
     if (rank.rank() == 5) return;
