@@ -33,7 +33,7 @@ StackMessage watched_stack(const RankProcess& process,
   const StackMessage* other = nullptr;  // of another rank's, in the same process
   bool is_shared = false;
   for (const auto& each : processes) {
-    if (each->id == 0 || each->id != process.id) continue;
+    if (each->id != process.id) continue;
     is_shared |= each.get() != &process;
     if (each->watcher && each->watcher->stack)
       (each.get() == &process ? own : other) = &*each->watcher->stack;

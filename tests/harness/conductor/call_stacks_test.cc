@@ -57,7 +57,7 @@ TEST(WatchedStack, OfARankAmongOthersInOneProcessHasTheThreadsThatCallAsThisOne)
   Processes processes;
   RankProcess& first = processes.add(8, {11});
   const RankProcess& second = processes.add(8, {12, 13});
-  const RankProcess& third = processes.add(8, {});
+  const RankProcess& third = processes.add(8, {0});
   Processes::watch(first, {thread_of(10, "main"), thread_of(11, "rank 0"), thread_of(12, "rank 1"),
                            thread_of(13, "saver"), thread_of(0, "c++")});
   EXPECT_THAT(processes.threads_of(first), ElementsAre("rank 0"));

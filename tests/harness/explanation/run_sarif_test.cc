@@ -85,6 +85,21 @@ TEST(RunSarif, CallsInSwappedPlacesAreAWarningAtThoseOfTheFew) {
                   .uri = "a.py", .line = 5, .message = "ranks 0-1: all_reduce #1 on dp[0-2]"}));
 }
 
+TEST(RunSarif, WhereMembersPartedIsBesideWhereTheyDiverge) {
+  const auto at = [](int rank, std::uint32_t line) {
+    return sim::CallSummary{
+        .ranks = {rank}, .call = {.kind = "barrier"}, .location = {"a.py", line}};
+  };
+  RunResult result;
+  result.report.findings = {{.id = "mismatch_operation",
+                             .divergence = sim::Divergence{.parted = {at(0, 1), at(1, 2)},
+                                                           .next = {at(0, 3), at(1, 4)}}}};
+  SourceTree tree(GANGSIM_SOURCE_DIR);
+  std::vector<std::int64_t> lines;
+  for (const SarifPlace& place : to_sarif(result, tree).at(0).related) lines.push_back(place.line);
+  EXPECT_THAT(lines, testing::ElementsAre(1, 2, 3, 4));
+}
+
 TEST(RunSarif, AWaitThatWouldTimeOutIsAWarningAtTheLateCall) {
   RunResult result;
   result.real_time.long_waits = {{.ranks = {1, 2},

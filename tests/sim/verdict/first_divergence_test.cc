@@ -88,6 +88,34 @@ TEST(FirstDivergence, MembersDoNotPartInACallThatHasARoot) {
   EXPECT_EQ(parted_in({1, 2, -4}, {1, 3, -5}).at(0).location.line, 2U) << "but they stay parted";
 }
 
+TEST(FirstDivergence, MembersWhoPartedAreRanksOfTheRootGangMostFirst) {
+  const Report report = run(4, [](SimulatedRank& rank) {
+    const auto gang = child_of(*rank.root(), {3, 2, 0, 1}, {.name = "dp"});
+    gang->barrier({}, CallSite::at("train.cc", 1));
+    gang->barrier({}, CallSite::at("train.cc", rank.rank() == 3 ? 3 : 2));
+    if (rank.rank() == 3) return;
+    gang->barrier();
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  const auto& parted = report.findings[0].divergence->parted;
+  ASSERT_EQ(parted.size(), 2U);
+  EXPECT_THAT(parted[0].ranks, ElementsAre(0, 1, 2));
+  EXPECT_THAT(parted[1].ranks, ElementsAre(3));
+}
+
+TEST(FirstDivergence, MembersInTooManyPlacesHaveNotParted) {
+  for (const int places : {8, 9}) {
+    const Report report = run(9, [places](SimulatedRank& rank) {
+      rank.root()->barrier();
+      const int place = std::min(rank.rank(), places - 1);
+      rank.root()->barrier({}, CallSite::at("train.cc", 10U + static_cast<std::uint32_t>(place)));
+      if (rank.rank() != 0) rank.root()->barrier();
+    });
+    ASSERT_TRUE(report.findings.at(0).divergence);
+    EXPECT_EQ(report.findings[0].divergence->parted.size(), places == 8 ? 8U : 0U);
+  }
+}
+
 TEST(FirstDivergence, GroupsCallsByPlaceAndArguments) {
   const Report report = run(6, [](SimulatedRank& rank) {
     if (rank.rank() == 5) return;
