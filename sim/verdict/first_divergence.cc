@@ -252,6 +252,7 @@ std::vector<CallSummary> parted_calls(const GangState& gang, const Collective& n
     }
     known->ranks.push_back(gang.root_rank_of(static_cast<int>(member)));
   }
+  if (parted.size() == 1) return {};  // the same text, in two places of memory
   for (CallSummary& each : parted) std::ranges::sort(each.ranks);
   std::ranges::stable_sort(parted, {}, [](const CallSummary& each) {
     return std::pair(-std::ssize(each.ranks), each.ranks.front());

@@ -26,6 +26,8 @@ def main():
             clip(gradients, 1.0)
         loss = gradients.mean()
         dist.all_reduce(loss)
+    if rank == 0:
+        print("all well")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,18 @@ TEST(FirstDivergence, MembersWhoPartedAreRanksOfTheRootGangMostFirst) {
   EXPECT_THAT(parted[1].ranks, ElementsAre(3));
 }
 
+TEST(FirstDivergence, AFileWhoseNameIsInMemoryTwiceIsOnePlace) {
+  const std::string file = "train.cc";
+  const std::string copy = file;
+  const Report report = run(3, [&](SimulatedRank& rank) {
+    rank.root()->barrier();
+    rank.root()->barrier({}, CallSite::at((rank.rank() == 0 ? file : copy).c_str(), 7));
+    if (rank.rank() != 0) rank.root()->barrier();
+  });
+  ASSERT_TRUE(report.findings.at(0).divergence);
+  EXPECT_THAT(report.findings[0].divergence->parted, IsEmpty());
+}
+
 TEST(FirstDivergence, MembersInTooManyPlacesHaveNotParted) {
   for (const int places : {8, 9}) {
     const Report report = run(9, [places](SimulatedRank& rank) {
