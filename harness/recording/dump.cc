@@ -183,7 +183,7 @@ std::uint32_t DumpReader::group_of(const Value& entry) {
 
 // "2" of "send 1->2", "0" of "recv 3<-0".
 void DumpReader::read_peer(std::string_view text, Collective& call) const {
-  const std::size_t arrow = text.find_first_of("<-");
+  const std::size_t arrow = std::min(text.find("->"), text.find("<-"));
   const std::string_view number = arrow == std::string_view::npos ? "" : text.substr(arrow + 2);
   int peer = 0;
   const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), peer);

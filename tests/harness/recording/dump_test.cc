@@ -120,6 +120,15 @@ TEST(Dump, MessagesNameTheirPeersInTheGroup) {
   EXPECT_EQ(to_string(calls[dump.calls[1].call]), "recv f32[4] from rank 0");
 }
 
+TEST(Dump, HalfAnArrowLeadsToNobody) {
+  for (const std::string peer : {"0>1-", "1-", "1<", "->", "1-2"})
+    EXPECT_THAT(error_of(dump_of(entry("nccl:send " + peer, 1))),
+                HasSubstr(fmt::format("'{}' does not say to whom", peer)));
+  CallTable calls;
+  const Dump dump = read_dump(dump_of(entry("nccl:recv 1<", 1)), calls);
+  EXPECT_EQ(calls[dump.calls.at(0).call].peer, any_rank);
+}
+
 TEST(Dump, CollectivesMadeAsOneAreOneCall) {
   CallTable calls;
   const Dump dump = read_dump(
