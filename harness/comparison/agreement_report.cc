@@ -90,6 +90,7 @@ std::string to_string(const AgreementReport& report) {
   const auto line = [&text](std::string_view name, std::string_view value) {
     // The name replaces the indent of the first line.
     const std::string lines = sim::wrapped(value, std::string(13, ' '));
+    if (lines.empty()) return;  // nothing but spaces
     text += fmt::format("  {:<11}{}", name, std::string_view(lines).substr(13));
   };
   if (report.left_verdict == report.right_verdict)

@@ -125,6 +125,16 @@ TEST(CompareRuns, TellsAllProblemsOfEachRun) {
   EXPECT_EQ(report.right_text, "It is so. It is so.");
 }
 
+TEST(CompareRuns, AProblemWithoutWordsHasNoLine) {
+  RunResult right = run_with(BackendKind::gloo, {1});
+  right.report = with_finding("rank_failed", sim::Outcome::failed);
+  const AgreementReport told = compare_runs(run_with(BackendKind::sim, {1}), right);
+  EXPECT_THAT(to_string(told), HasSubstr("\n  gloo       It is so.\n"));
+  right.report.findings[0].message = "  ";
+  const AgreementReport blank = compare_runs(run_with(BackendKind::sim, {1}), right);
+  EXPECT_THAT(to_string(blank), testing::Not(HasSubstr("\n  gloo ")));
+}
+
 TEST(CompareRuns, CountsOutputsAndKeepsTheSeed) {
   RunResult left = run_with(BackendKind::sim, {1});
   left.outputs.by_rank[0] = {left.outputs.by_rank[1][0], left.outputs.by_rank[1][0]};

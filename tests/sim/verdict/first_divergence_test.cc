@@ -92,15 +92,15 @@ TEST(FirstDivergence, MembersWhoPartedAreRanksOfTheRootGangMostFirst) {
   const Report report = run(4, [](SimulatedRank& rank) {
     const auto gang = child_of(*rank.root(), {3, 2, 0, 1}, {.name = "dp"});
     gang->barrier({}, CallSite::at("train.cc", 1));
-    gang->barrier({}, CallSite::at("train.cc", rank.rank() == 3 ? 3 : 2));
-    if (rank.rank() == 3) return;
+    gang->barrier({}, CallSite::at("train.cc", rank.rank() == 0 ? 3 : 2));
+    if (rank.rank() == 0) return;
     gang->barrier();
   });
   ASSERT_TRUE(report.findings.at(0).divergence);
   const auto& parted = report.findings[0].divergence->parted;
   ASSERT_EQ(parted.size(), 2U);
-  EXPECT_THAT(parted[0].ranks, ElementsAre(0, 1, 2));
-  EXPECT_THAT(parted[1].ranks, ElementsAre(3));
+  EXPECT_THAT(parted[0].ranks, ElementsAre(1, 2, 3));
+  EXPECT_THAT(parted[1].ranks, ElementsAre(0));
 }
 
 TEST(FirstDivergence, AFileWhoseNameIsInMemoryTwiceIsOnePlace) {
