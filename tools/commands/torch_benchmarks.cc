@@ -87,7 +87,7 @@ Measurement small(Comparison& comparison) {
   const double us = comparison.on_gangsim().at("small");
   const double ratio = comparison.on_gloo().at("small") / us;
   return {.bar = "0.35 ms, 7 x",
-          .measured = fmt::format("{:.2f} ms, {:.1f} x", us * 1e-3, ratio),
+          .measured = fmt::format("{:.2f} ms, {:.2f} x", us * 1e-3, ratio),
           .holds = us <= 350 && ratio >= 7,
           .details = against_floor(us, harness::find_python("", "torch"), "--torch-floor")};
 }
