@@ -95,8 +95,10 @@ TEST(RunSarif, WhereMembersPartedIsBesideWhereTheyDiverge) {
                              .divergence = sim::Divergence{.parted = {at(0, 1), at(1, 2)},
                                                            .next = {at(0, 3), at(1, 4)}}}};
   SourceTree tree(GANGSIM_SOURCE_DIR);
+  const auto results = to_sarif(result, tree);
+  ASSERT_EQ(results.size(), 1U);
   std::vector<std::int64_t> lines;
-  for (const SarifPlace& place : to_sarif(result, tree).at(0).related) lines.push_back(place.line);
+  for (const SarifPlace& place : results[0].related) lines.push_back(place.line);
   EXPECT_THAT(lines, testing::ElementsAre(1, 2, 3, 4));
 }
 
