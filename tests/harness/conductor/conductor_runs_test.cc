@@ -32,7 +32,9 @@ class TestForks final : public RankLauncher {
   void launch(int rank, const ProcessEnvironment& environment, RankOutput::Pipes pipes) override {
     const pid_t process = ::fork();
     if (process == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // It would end with the thread that forks it, which is the rank's where contexts are threads.
+      if (sim::SimulationOptions().context == sim::ContextKind::fiber)
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       const int world_size = std::stoi(environment.at("WORLD_SIZE"));
       live_as(environment.at(socket_variable), Client::caller(rank, world_size),
               [&](Client& client) { program_(client, pipes.out.get()); });
