@@ -57,6 +57,7 @@ Subject subject_on(sim::SimulatedBackend backend) {
   };
   subject.receives_any_tag = false;
   subject.times_out_together = false;
+  subject.is_guided = false;
   return subject;
 }
 
@@ -72,7 +73,8 @@ Subject settling_subject_on(sim::SimulatedBackend backend) {
 
 std::vector<Property> properties_over(harness::BackendKind backend, const Subject& subject) {
   std::vector<Property> all =
-      joined({laws_of_gangs(subject), training(make_training_subject_on(backend)),
+      joined({laws_of_gangs(subject), certainty_holds(subject),
+              training(make_training_subject_on(backend)),
               early_ends(settling_subject_on(harness::simulated_backend(backend)))});
   for (Property& property : all) property.backend = backend;
   return all;

@@ -24,7 +24,9 @@ bool is_claimed_of_all(const std::optional<sim::Certainty>& certainty) {
 
 // What `claims` says of every schedule and `seen`, of one of them, does not show; empty if nothing.
 std::string unkept_claim(const Report& claims, const Report& seen) {
-  if (is_claimed_of_all(claims.certainty) && seen.outcome != claims.outcome)
+  const bool is_certain =
+      claims.schedules == Schedules::every || is_claimed_of_all(claims.certainty);
+  if (is_certain && seen.outcome != claims.outcome)
     return fmt::format("the outcome is {}", to_string(seen.outcome));
   for (const Finding& claimed : claims.findings) {
     if (!is_claimed_of_all(claimed.certainty)) continue;
@@ -34,6 +36,12 @@ std::string unkept_claim(const Report& claims, const Report& seen) {
     if (!is_seen) return fmt::format("{} is missing", claimed.id);
   }
   return {};
+}
+
+ScriptCase without_tags(ScriptCase script) {
+  for (std::vector<ScriptedCall>& calls : script.calls)
+    for (ScriptedCall& call : calls) call.tag = 0;
+  return script;
 }
 
 // Runs `script` under random schedules; `judge` says what is wrong with a run.
@@ -50,9 +58,10 @@ Verdict over_schedules(const ScriptCase& script, sim::SimulationOptions options,
   return Verdict::holds();
 }
 
-Verdict judge_every_schedule(const ScriptCase& script, const Subject& subject) {
+Verdict judge_every_schedule(const ScriptCase& drawn, const Subject& subject) {
+  const ScriptCase script = subject.has_tags ? drawn : without_tags(drawn);
   const Report first = subject.simulate(options_of(script), program_of(script));
-  const bool claims = is_claimed_of_all(first.certainty) ||
+  const bool claims = first.schedules == Schedules::every || is_claimed_of_all(first.certainty) ||
                       std::ranges::any_of(first.findings, [](const Finding& finding) {
                         return is_claimed_of_all(finding.certainty);
                       });
@@ -60,7 +69,7 @@ Verdict judge_every_schedule(const ScriptCase& script, const Subject& subject) {
   Verdict verdict =
       over_schedules(script, options_of(script), subject,
                      [&first](const Report& seen) { return unkept_claim(first, seen); });
-  if (verdict.is_violated()) return verdict;
+  if (verdict.is_violated() || !subject.is_guided) return verdict;
   // Where there are few, all of them.
   constexpr std::uint64_t most_classes = 200;
   std::uint64_t classes = 0;
@@ -122,14 +131,17 @@ std::vector<Property> certainty_holds(const Subject& subject) {
   const auto apply = [subject](JudgeScript judge, const ScriptCase& script) {
     return judge(script, subject);
   };
-  std::vector<Property> all = laws_of<ScriptCase>(
-      laws_of_calls, {.suite = "certainty", .generate = generate_script}, apply);
-  for (Property& law : laws_of<ScriptCase>(
-           laws_of_choices, {.suite = "certainty", .generate = generate_choices}, apply))
-    all.push_back(std::move(law));
-  for (Property& law : laws_of<ScriptCase>(
-           laws_of_messages, {.suite = "certainty", .generate = generate_shuffled_messages}, apply))
-    all.push_back(std::move(law));
+  std::vector<Property> all;
+  const auto add = [&all, &apply](const LawRow<JudgeScript>(&laws)[1],
+                                  ScriptCase (*generate)(Draw&)) {
+    for (Property& law :
+         laws_of<ScriptCase>(laws, {.suite = "certainty", .generate = generate}, apply))
+      all.push_back(std::move(law));
+  };
+  add(laws_of_calls, generate_script);
+  if (!subject.is_guided) return all;
+  add(laws_of_choices, generate_choices);
+  add(laws_of_messages, generate_shuffled_messages);
   return all;
 }
 

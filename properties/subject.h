@@ -25,6 +25,8 @@ struct Subject {
   bool receives_any_tag = true;
   // Messages have tags, and may be received from any source and sent to oneself.
   bool has_tags = true;
+  // A Guide can lead its runs. Otherwise nothing is certain where ranks start operations.
+  bool is_guided = true;
   // Success of a collective on one rank means that all ranks have called it. Otherwise a broadcast
   // may succeed on a rank that has the data.
   bool completes_together = true;

@@ -44,7 +44,8 @@ void check_strategy(const ExplorationOptions& options, const RunSpecification& s
     throw InvalidArgument(fmt::format("--strategy is 'exhaustive', but {}; leave it out to sample",
                                       why_not_exhaustive(specification)));
   if (!draws_steps(options.strategy) ||
-      (can_be_exhaustive(specification) && world_size <= sim::most_explored_ranks))
+      (can_be_watched(specification) && can_be_exhaustive(specification) &&
+       world_size <= sim::most_explored_ranks))
     return;
   // They draw the steps of contexts one by one.
   throw InvalidArgument(

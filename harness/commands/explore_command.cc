@@ -34,6 +34,7 @@ class ExploreCommand final : public Command {
             "explore lost_wakeup --strategy exhaustive --save found.json",
             "explore trainer --strategy random --schedules 100000 --budget 60s",
             "explore lost_wakeup --world 8 --strategy pct:3 --schedules 100000",
+            "explore fsdp --world 8 --backend sim-nccl",
             "explore ring --world 3 --faults one_crash",
             "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
             "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",

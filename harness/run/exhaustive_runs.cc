@@ -47,7 +47,10 @@ bool is_message(const std::optional<sim::Contest>& contest) {
 }  // namespace
 
 std::string why_not_exhaustive(const RunSpecification& specification) {
-  if (!can_be_watched(specification)) return "only the backend sim is explored exhaustively";
+  if (specification.schedule == ScheduleChoice::recheck)
+    return "--schedule recheck draws its schedules";
+  if (specification.options.context == sim::ContextKind::parallel)
+    return "--context parallel cannot be led along a schedule";
   return specification.faults ? sim::why_not_listed(*specification.faults) : "";
 }
 
@@ -77,6 +80,7 @@ class ExhaustiveRuns {
         exploration_(exploration),
         jobs_(jobs) {
     guided_.schedule = ScheduleChoice::round_robin;
+    guided_.options.backend = simulated_backend(specification.backend);
     guided_.options.world_size = specification.world_size.value_or(program.default_world_size);
     faults_ = std::exchange(guided_.faults, std::nullopt);
   }

@@ -8,9 +8,9 @@
 
 namespace gang::harness {
 
-// Why exhaustive runs of this specification would show nothing: "only the backend sim is explored
-// exhaustively"; empty if they may. Faults can be explored whose every way to come about can be
-// listed (sim::FaultCases).
+// Why exhaustive runs of this specification would show nothing: "--context parallel cannot be led
+// along a schedule"; empty if they may. Faults can be explored whose every way to come about can be
+// listed (sim::FaultCases). Of other backends than sim there is one run, which may be enough.
 std::string why_not_exhaustive(const RunSpecification& specification);
 inline bool can_be_exhaustive(const RunSpecification& specification) {
   return why_not_exhaustive(specification).empty();

@@ -118,7 +118,7 @@ void count_contests(const Backend& backend, const Launch& launch, RunResult& res
   const sim::Certainty* certainty = sim::certainty_of(report);
   const sim::Schedules happens_in = certainty != nullptr ? certainty->schedules : report.schedules;
   if (happens_in == sim::Schedules::every || result.specification.faults ||
-      !can_be_exhaustive(result.specification) || report.counts.rank_operations > most_operations)
+      !can_be_watched(result.specification) || report.counts.rank_operations > most_operations)
     return;
   result.contested_choices =
       sim::count_contests(launch.options, [&](const sim::SimulationOptions& options) {

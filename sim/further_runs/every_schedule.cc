@@ -28,15 +28,30 @@ std::optional<Unguided> unguided_in(const Report& report, const Guide& guide) {
   return report.unguided;
 }
 
+bool is_too_large(const SimulationOptions& options) noexcept {
+  return options.world_size > most_explored_ranks;
+}
+
+// Whether a Guide is told what the contexts of its runs do to each other.
+bool can_be_guided(const SimulationOptions& options) noexcept {
+  return !is_too_large(options) && options.backend == SimulatedBackend::sim;
+}
+
 // One run may be enough: nothing in it could have come otherwise.
-EverySchedule run_large_world(const SimulationOptions& options, const RunAgain& again,
-                              const ScheduleRan& ran) {
+EverySchedule run_once(const SimulationOptions& options, const RunAgain& again,
+                       const ScheduleRan& ran) {
   EverySchedule seen{.classes = 1};
   const Report report = again(another_run(options));
   const bool goes_on = ran({report, nullptr, std::nullopt});
-  seen.end = report.schedules == Schedules::every ? End::all_seen
-             : goes_on                            ? End::too_large
-                                                  : End::stopped;
+  if (report.schedules == Schedules::every) return seen;
+  if (!goes_on) {
+    seen.end = End::stopped;
+  } else if (is_too_large(options)) {
+    seen.end = End::too_large;
+  } else {
+    seen.end = End::unguided;
+    seen.unguided = report.unguided;
+  }
   return seen;
 }
 
@@ -119,7 +134,7 @@ class Search {
 }  // namespace
 
 std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again) {
-  if (options.world_size > most_explored_ranks) return 0;
+  if (!can_be_guided(options)) return 0;
   const SimulationOptions guided = guided_run(options);
   Reduction reduction;
   guided.guide->begin(reduction.next().value(), reduction.known());
@@ -130,7 +145,7 @@ std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& a
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran, int jobs) {
-  if (options.world_size > most_explored_ranks) return run_large_world(options, again, ran);
+  if (!can_be_guided(options)) return run_once(options, again, ran);
   Search search(options, again, ran, jobs);
   EverySchedule seen = search.run();
   if (seen.end == End::stopped && seen.decisive && !seen.holds_otherwise) {

@@ -31,13 +31,14 @@ struct EverySchedule {
   std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
 };
 
-// Worlds of more ranks than these are not explored: a step costs O(ranks).
+// Of worlds of more ranks than these, and of other backends than sim, one run is made, which is all
+// there is if nothing in it could have come otherwise. A step of a run with a guide costs O(ranks).
 inline constexpr int most_explored_ranks = 512;
 
 // One of its runs.
 struct ExploredRun {
   const Report& report;
-  const Guide* guide;  // whose options the run had; null in a world that is too large
+  const Guide* guide;  // whose options the run had; null where one run is made
   // What it decided otherwise than an earlier run; none: it is the first one.
   const std::optional<Contest>& decisive;
 };
@@ -52,7 +53,7 @@ EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgai
                                  const ScheduleRan& ran, int jobs = 1);
 
 // How many choices of one run, which `again` makes, contexts contest: 0 if there are none, if a
-// Guide is not told of all that could come otherwise, or if the world is too large.
+// Guide is not told of all that could come otherwise, or if only one run would be made.
 std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again);
 
 }  // namespace gang::sim

@@ -17,6 +17,23 @@ TEST(CertaintyHolds, ASimulatorThatIsAlwaysCertainIsCaught) {
   expect_caught(certainty_holds(subject), "what_looks_like_a_choice_is_none");
 }
 
+TEST(CertaintyHolds, OnAnotherBackend) {
+  Subject subject;
+  subject.is_guided = false;
+  subject.has_tags = false;
+  subject.simulate = [](sim::SimulationOptions options, const sim::RankProgram& program) {
+    options.backend = sim::SimulatedBackend::nccl;
+    return sim::Simulation(options).run(program);
+  };
+  expect_hold(certainty_holds(subject), 1000);
+}
+
+TEST(CertaintyHolds, AClaimThatEveryScheduleEndsLikeThisIsCaught) {
+  const Subject subject =
+      reporting([](sim::Report& report) { report.schedules = sim::Schedules::every; });
+  expect_caught(certainty_holds(subject), "what_looks_like_a_choice_is_none");
+}
+
 TEST(CertaintyHolds, AClaimFromOneScheduleOfTheDecidingRunIsCaught) {
   const Subject subject =
       reporting([](sim::Report& report) { report.schedules = sim::Schedules::every; });

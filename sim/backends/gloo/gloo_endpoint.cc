@@ -130,6 +130,7 @@ void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t byte
   const std::string* const closed =
       endpoint_.meeting().send(endpoint_.rank, destination, transfer(slot, offset, bytes));
   if (closed == nullptr) return;
+  note_closed_connection();
   --sends_.pending;
   throw gloo::IoException(*closed);
 }
@@ -142,6 +143,7 @@ void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
   const std::string* const closed =
       endpoint_.meeting().receive(endpoint_.rank, source, transfer(slot, offset, bytes));
   if (closed == nullptr) return;
+  note_closed_connection();
   --receives_.pending;
   throw gloo::IoException(*closed);
 }
@@ -200,6 +202,11 @@ void GlooBuffer::abort(Direction& direction) {
   wake(direction);
 }
 
+// In another schedule the connection may close earlier or later.
+void GlooBuffer::note_closed_connection() {
+  endpoint_.engine().choices().note_choice_point(Unguided::backend);
+}
+
 void GlooBuffer::wake(Direction& direction) {
   if (direction.waiter != nullptr) endpoint_.engine().wake(*direction.waiter);
 }
@@ -213,6 +220,7 @@ void GlooBuffer::completed(GlooParty::Side side, int peer) {
 }
 
 void GlooBuffer::failed(GlooParty::Side side, const std::string& reason) {
+  note_closed_connection();
   Direction& direction = direction_of(side);
   --direction.pending;
   direction.error = reason;

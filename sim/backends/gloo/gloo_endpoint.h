@@ -91,6 +91,7 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
 
   bool wait(Direction& direction, int* rank, std::chrono::milliseconds timeout);
   void abort(Direction& direction);
+  void note_closed_connection();
   void wake(Direction& direction);
   GlooTransfer transfer(uint64_t slot, size_t offset, size_t bytes);
   Direction& direction_of(GlooParty::Side side) noexcept {

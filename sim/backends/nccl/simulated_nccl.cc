@@ -54,7 +54,10 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
   awaited.missing = missing;
   const bool is_sure = appointment.end == NcclAppointment::End::is_sure;
   const bool does_without_some = !appointment.gone.empty();
-  if (does_without_some) meeting.does_without_some = true;
+  if (does_without_some) {
+    meeting.does_without_some = true;
+    note_choice_point();
+  }
   const Wait wait{.reason = is_sure ? Wait::Reason::sleep : Wait::Reason::message,
                   .message = &awaited,
                   .deadline = is_sure ? TimePoint::max() : appointment.deadline};
@@ -74,11 +77,13 @@ void SimulatedNccl::wake(Meeting& meeting) {
 
 std::string SimulatedNccl::decide(const std::string& key, std::string_view proposal) {
   const Engine::Guard guard(world_.engine);
+  note_choice_point();
   return decisions_.emplace(key, proposal).first->second;
 }
 
 void SimulatedNccl::leave_note(const std::string& gang_key, std::string_view text) noexcept {
   const Engine::Guard guard(world_.engine);
+  note_choice_point();
   if (!notes_.emplace(gang_key, text).second) return;
   for (NcclGpu& gpu : gpus_) gpu.note_change();
   for (auto& [key, meeting] : meetings_) wake(meeting);
@@ -88,6 +93,10 @@ std::optional<std::string> SimulatedNccl::find_note(const std::string& gang_key)
   const Engine::Guard guard(world_.engine);
   const auto found = notes_.find(gang_key);
   return found != notes_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+void SimulatedNccl::note_choice_point() noexcept {
+  world_.engine.choices().note_choice_point(Unguided::backend);
 }
 
 NcclId SimulatedNccl::next_id() noexcept {
@@ -134,6 +143,7 @@ void SimulatedNccl::release_held() {
 void SimulatedNccl::lose_member(NcclClique& clique) {
   clique.lose_member();
   if (world_.options.nccl.links == PeerLinks::device) return;
+  note_choice_point();  // in another schedule, the others may be further or less far
   for (const int rank : clique.root_ranks()) gpu_of(rank).note_change();
 }
 

@@ -42,6 +42,9 @@ class SimulatedNccl final : public NcclMeeting {
 
   // -- For the api, under the engine's Guard ------------------------------------------------------
 
+  // From here on the run may depend on the schedule.
+  void note_choice_point() noexcept;
+
   NcclId next_id() noexcept;
 
   // The assembly called `name`, created by the first caller.

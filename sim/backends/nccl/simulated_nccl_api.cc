@@ -303,7 +303,9 @@ void SimulatedNcclApi::record(NcclEvent& event, NcclStream& stream) {
 bool SimulatedNcclApi::is_done(NcclEvent& event) {
   const Engine::Guard guard(engine());
   gpu_.settle();
-  return !static_cast<GpuEvent&>(event).is_pending;
+  if (static_cast<GpuEvent&>(event).is_pending) return false;
+  nccl_.note_choice_point();  // in another schedule it may be pending
+  return true;
 }
 
 void SimulatedNcclApi::copy(NcclStream& stream, std::byte* to, const std::byte* from,
@@ -329,6 +331,7 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   engine().scheduling_point();
   engine().check_running();
   gpu_.settle();
+  if (events.size() > 1) nccl_.note_choice_point();
   NcclHostWait awaited;
   awaited.nccl = &nccl_;
   awaited.gpu = &gpu_;

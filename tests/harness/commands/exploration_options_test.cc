@@ -37,8 +37,11 @@ TEST(ExplorationOptions, MustFitWhatIsRun) {
     EXPECT_NO_THROW(check(strategy, {}, most + 1)());
   }
   EXPECT_NO_THROW(check(Strategy::exhaustive, {}, 2)());
-  EXPECT_THAT(check(Strategy::exhaustive, elsewhere, 2),
-              ThrowsMessage<InvalidArgument>(HasSubstr("--strategy is 'exhaustive', but only")));
+  EXPECT_NO_THROW(check(Strategy::exhaustive, elsewhere, 2)());
+  RunSpecification in_parallel;
+  in_parallel.options.context = sim::ContextKind::parallel;
+  EXPECT_THAT(check(Strategy::exhaustive, in_parallel, 2),
+              ThrowsMessage<InvalidArgument>(HasSubstr("is 'exhaustive', but --context parallel")));
   for (const Strategy strategy : {Strategy::pct, Strategy::pos}) {
     EXPECT_NO_THROW(check(strategy, {}, most)());
     EXPECT_THAT(check(strategy, {}, most + 1),

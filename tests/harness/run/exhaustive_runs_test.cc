@@ -138,8 +138,6 @@ TEST(ExhaustiveRuns, WhatIsLeftToChanceIsNotProved) {
   EXPECT_THAT(why_not_exhaustive(specification), HasSubstr("at random"));
   specification.faults = load_faults(one_crash);
   EXPECT_TRUE(can_be_exhaustive(specification));
-  specification.backend = BackendKind::sim_gloo;
-  EXPECT_FALSE(can_be_exhaustive(specification));
 }
 
 TEST(ExhaustiveRuns, StopsWhenItIsTold) {
@@ -157,12 +155,15 @@ TEST(ExhaustiveRuns, StopsWhenItIsTold) {
   EXPECT_EQ(exploration.every->classes, 2u);
 }
 
-TEST(ExhaustiveRuns, DoesNotClaimWhatFaultsOrOtherBackendsDo) {
+TEST(ExhaustiveRuns, AreNotMadeWhereTheyWouldShowNothing) {
   EXPECT_TRUE(can_be_exhaustive({}));
+  EXPECT_TRUE(can_be_exhaustive({.backend = BackendKind::sim_gloo}));
   EXPECT_FALSE(can_be_exhaustive({.faults = load_faults("light")}));
-  EXPECT_FALSE(can_be_exhaustive({.backend = BackendKind::sim_gloo}));
   EXPECT_FALSE(can_be_exhaustive({.schedule = ScheduleChoice::recheck}));
-  EXPECT_FALSE(can_be_exhaustive({.options = {.context = sim::ContextKind::parallel}}));
+  EXPECT_THAT(why_not_exhaustive({.options = {.context = sim::ContextKind::parallel}}),
+              HasSubstr("--context parallel"));
+  EXPECT_TRUE(can_be_watched({}));
+  EXPECT_FALSE(can_be_watched({.backend = BackendKind::sim_nccl}));
 }
 
 TEST(ExhaustiveRuns, ALargeWorldIsRunOnce) {

@@ -30,6 +30,28 @@ TEST(Exploration, CoversWhatItHasRun) {
   EXPECT_LE(coverage.kinds.at("crash").fired, coverage.kinds.at("crash").planned);
 }
 
+// Of another backend one run is made, which is enough where nothing in it could come otherwise.
+TEST(Exploration, OnAnotherBackendProvesWhereThereIsNoChoice) {
+  const auto explored_on_nccl = [](bool looks) {
+    const Program program{.name = "test", .description = "", .run = [looks](Rank& rank) {
+                            std::int32_t sum = 1;
+                            Work work =
+                                rank.root()->start_all_reduce(view_of(sum), ReduceOperation::sum);
+                            if (looks) work.test();
+                            work.wait();
+                          }};
+    return explore(program, {.program = "test", .world_size = 3, .backend = BackendKind::sim_nccl},
+                   {.strategy = Strategy::exhaustive});
+  };
+  const Exploration waits = explored_on_nccl(false);
+  EXPECT_EQ(waits.claim, Claim::proved);
+  EXPECT_EQ(waits.coverage.runs, 1U);
+  const Exploration looks = explored_on_nccl(true);
+  EXPECT_EQ(looks.claim, Claim::sampled);
+  EXPECT_EQ(looks.coverage.runs, 1U);
+  EXPECT_EQ(looks.every->unguided, sim::Unguided::backend);
+}
+
 TEST(ExplorationCoverage, CountsFaultsOfEachRankAndErrorsThatWereContained) {
   RunResult result;
   result.report.fault_plan = std::make_shared<const sim::FaultPlan>(

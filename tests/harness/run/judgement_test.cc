@@ -218,9 +218,11 @@ TEST(Summary, WithoutContestedChoicesSaysNothingOfThem) {
 
 TEST(Summary, SaysWhyNoMoreThanASampleWasTakenOnlyIfItFoundNothing) {
   Exploration exploration{.coverage = {.runs = 1}};
+  exploration.every = {.end = sim::EverySchedule::End::unguided,
+                       .unguided = sim::Unguided::backend};
   const RunSpecification of_gloo{.program = "ring", .backend = BackendKind::sim_gloo};
   EXPECT_THAT(summary_of(of_gloo, exploration, 10),
-              HasSubstr("A sample: only the backend sim is explored exhaustively."));
+              HasSubstr("A sample: a run depends on what another backend than sim does"));
   exploration.claim = Claim::found;
   exploration.failure.emplace();
   EXPECT_THAT(summary_of(of_gloo, exploration, 10), testing::Not(HasSubstr("A sample")));

@@ -35,6 +35,40 @@ class GlooEndpointTest : public testing::Test {
   }
 };
 
+// In which schedules one ends like this in which rank 0 closes its connection and rank 1 sends.
+TEST_F(GlooEndpointTest, WhatAClosedConnectionEndsAnotherScheduleMayNot) {
+  const auto schedules = [](bool is_first, bool closes) {
+    return run_endpoints({.world_size = 2},
+                         [=](gloo::transport::Context& context, Runtime& runtime) {
+                           int value = 0;
+                           const auto buffer = context.createUnboundBuffer(&value, sizeof(value));
+                           if ((context.rank == 0) != is_first) runtime.sleep_for(1ms);
+                           if (!closes && context.rank == 0) {
+                             buffer->recv(1, 5);
+                             EXPECT_TRUE(buffer->waitRecv());
+                             return;
+                           }
+                           if (!closes) {
+                             buffer->send(0, 5);
+                             EXPECT_TRUE(buffer->waitSend());
+                             return;
+                           }
+                           if (context.rank == 0) return context.getPair(1)->close();
+                           EXPECT_THROW(
+                               {
+                                 buffer->send(0, 5);
+                                 buffer->waitSend();
+                               },
+                               gloo::IoException);
+                         })
+        .schedules;
+  };
+  EXPECT_EQ(schedules(true, false), Schedules::every);
+  EXPECT_EQ(schedules(false, false), Schedules::every);
+  EXPECT_EQ(schedules(true, true), Schedules::at_least_this);
+  EXPECT_EQ(schedules(false, true), Schedules::at_least_this);
+}
+
 TEST_F(GlooEndpointTest, SendsAndReceives) {
   const Report report =
       run_endpoints({.world_size = 2}, [](gloo::transport::Context& context, Runtime&) {

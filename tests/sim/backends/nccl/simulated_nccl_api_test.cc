@@ -44,6 +44,43 @@ TEST(SimulatedNcclApi, ConcurrentLaunchesFromTwoThreadsAreInvalidUsage) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+// In which schedules one ends like this in which every rank launches and then does `last`.
+Schedules schedules_of(const std::function<void(NcclRank&)>& last) {
+  return run_nccl({.world_size = 2},
+                  [&last](NcclRank& rank) {
+                    std::int32_t value = 1;
+                    rank.all_reduce(*rank.communicator, *rank.stream, value);
+                    last(rank);
+                    rank.wait(*rank.stream);
+                  })
+      .schedules;
+}
+
+TEST(SimulatedNcclApi, WhatATestFindsDoneMayBePendingInAnotherSchedule) {
+  EXPECT_EQ(schedules_of([](NcclRank&) {}), Schedules::every);
+  bool was_done = false;
+  EXPECT_EQ(schedules_of([&was_done](NcclRank& rank) {
+              rank.recorded.push_back(rank.api->make_event());
+              rank.api->record(*rank.recorded.back(), *rank.stream);
+              was_done |= rank.api->is_done(*rank.recorded.back());
+            }),
+            Schedules::at_least_this);
+  EXPECT_TRUE(was_done);
+}
+
+TEST(SimulatedNcclApi, WhichOfTwoIsDoneFirstDependsOnTheSchedule) {
+  EXPECT_EQ(schedules_of([](NcclRank& rank) {
+              const auto first = rank.api->make_event();
+              const auto second = rank.api->make_event();
+              rank.api->record(*first, *rank.stream);
+              rank.api->record(*second, *rank.stream);
+              NcclEvent* const events[] = {first.get(), second.get()};
+              rank.api->wait_any(events, TimePoint::max(), rank.api->changes());
+              rank.wait(*rank.stream);
+            }),
+            Schedules::at_least_this);
+}
+
 TEST(SimulatedNcclApi, InvalidCallsAreRefused) {
   const Report report = run_nccl({.world_size = 1}, [](NcclRank& rank) {
     const auto status_of = [&rank](NcclLaunch launch) {

@@ -27,6 +27,43 @@ TEST(SimulatedNccl, HostsMeet) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(SimulatedNccl, WhatTheOthersHearWhenTheyHearItDependsOnTheSchedule) {
+  const auto schedules = [](PeerLinks links, const std::function<void(NcclRank&)>& does) {
+    SimulationOptions options{.world_size = 2};
+    options.nccl.links = links;
+    return run_nccl(options, does).schedules;
+  };
+  const auto on_device = [&](const auto& does) { return schedules(PeerLinks::device, does); };
+  EXPECT_EQ(on_device([](NcclRank& rank) { meet(rank, TimePoint::max()); }), Schedules::every);
+  EXPECT_EQ(on_device([](NcclRank& rank) { rank.nccl.leave_note("gang", "broken"); }),
+            Schedules::at_least_this);
+  EXPECT_EQ(on_device([](NcclRank& rank) { rank.nccl.decide("who", std::to_string(rank.rank)); }),
+            Schedules::at_least_this);
+  const auto leaves = [](NcclRank& rank) {
+    meet(rank, TimePoint::max());
+    rank.api->destroy(std::move(rank.communicator));
+  };
+  EXPECT_EQ(on_device(leaves), Schedules::every);
+  EXPECT_EQ(schedules(PeerLinks::sockets, leaves), Schedules::at_least_this);
+}
+
+TEST(SimulatedNccl, AMeetingWithoutSomeMayEndBeforeTheyCome) {
+  const Report report = run_nccl({.world_size = 3}, [](NcclRank& rank) {
+    if (rank.rank == 1) return;
+    static constexpr int gone[] = {1};
+    rank.nccl.meet({.key = "here",
+                    .gang_key = "gang",
+                    .rank = rank.rank,
+                    .size = rank.size,
+                    .root_ranks = rank.info->root_ranks,
+                    .purpose = &rank.purpose,
+                    .gone = gone},
+                   "here");
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_EQ(report.schedules, Schedules::at_least_this);
+}
+
 TEST(SimulatedNccl, MeetingEndsAtItsDeadline) {
   SimulationOptions options{.world_size = 3};
   options.pending_timeouts = PendingTimeouts::fire;
