@@ -13,37 +13,13 @@
 #include "harness/conductor/call_stacks.h"
 #include "harness/conductor/interrupt.h"
 #include "harness/conductor/rank_service.h"
+#include "harness/conductor/rest.h"
 #include "sim/faults/fault_plan.h"
 
 namespace gang::harness {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Writes what a process said of the stack of a blocked call; of code that is outside of any call,
-// where it is.
-// The finding that ranks stand outside of any call, which is why no other can go on.
-sim::Finding outside_of_calls(std::vector<int> ranks, const sim::Report& report) {
-  std::ranges::sort(ranks);
-  sim::Finding finding{.id = std::string(sim::finding_id::deadlock), .ranks = std::move(ranks)};
-  const auto blocked = std::ranges::find_if(report.blocked, [&](const sim::BlockedCall& call) {
-    return call.gang.empty() && call.rank == finding.ranks.front() && !call.call_stack.empty();
-  });
-  std::string place;
-  if (blocked != report.blocked.end()) {
-    finding.location = blocked->location;
-    // Before the frames of each of several threads stands its name.
-    const auto frame = std::ranges::find_if(
-        blocked->call_stack, [](const SourceLocation& each) { return !each.file.empty(); });
-    place = finding.ranks.size() == 1 ? ", " : fmt::format(", rank {} ", blocked->rank);
-    if (frame != blocked->call_stack.end()) place += fmt::format("in {} ", frame->function);
-    place += "at " + to_string(finding.location);
-  }
-  const bool is_one = finding.ranks.size() == 1;
-  finding.message = fmt::format("{} {} {} outside of any call{}.", is_one ? "Rank" : "Ranks",
-                                sim::to_rank_ranges(finding.ranks), is_one ? "is" : "are", place);
-  return finding;
-}
 
 // Not of processes that connect by themselves: a shell may have it, too.
 std::string mark_of(const std::string& socket) {
@@ -136,6 +112,8 @@ void Conductor::began(int rank, pid_t process) {
   RankProcess& known = *processes_[static_cast<std::size_t>(rank)];
   if (known.id != 0) return;
   known.id = process;
+  for (const auto& other : processes_)
+    if (other->id == process && other->rank != rank) known.is_shared = other->is_shared = true;
   // A test's ranks may be threads of this process.
   if (process != ::getpid()) janitor_.add(process);
   known.ended_by = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
@@ -303,9 +281,7 @@ void Conductor::add_call_stacks(sim::Report& report) {
     poller_.poll(std::chrono::milliseconds(5));
   for (sim::BlockedCall& blocked : report.blocked) {
     const RankProcess& process = *processes_[static_cast<std::size_t>(blocked.rank)];
-    const auto& stuck = turns_.stuck_ranks();
-    const bool is_outside =
-        blocked.gang.name.empty() && std::ranges::find(stuck, blocked.rank) != stuck.end();
+    const bool is_outside = is_outside_of_calls(blocked, turns_);
     for (const auto& caller : process.callers) {
       const bool is_main = caller == process.callers.front();
       if (caller->stack &&
@@ -321,8 +297,9 @@ void Conductor::complete(sim::Report& report) {
   add_call_stacks(report);
   if (report.outcome != sim::Outcome::deadlock) return;
   std::vector<sim::Finding> unmet = store_.unmet_waits();
-  if (unmet.empty() && !turns_.stuck_ranks().empty())
-    unmet.push_back(outside_of_calls(turns_.stuck_ranks(), report));
+  if (unmet.empty())
+    if (std::optional<sim::Finding> outside = ranks_outside_of_calls(report, turns_))
+      unmet.push_back(*std::move(outside));
   if (unmet.empty()) return;
   // That everybody waits for these says nothing more.
   std::erase_if(report.findings, [](const sim::Finding& finding) {
@@ -336,7 +313,10 @@ void Conductor::say_over(std::string_view verdict) {
   const Frame over = frame_of(OverMessage{.error = std::string(verdict)});
   for (const auto& process : processes_) {
     if (process->has_ended) continue;
-    for (const auto& caller : process->callers) send(caller->connection, over);
+    for (const auto& caller : process->callers) {
+      send(caller->connection, over);
+      caller->awaits_answer = false;
+    }
   }
 }
 
@@ -363,7 +343,11 @@ bool Conductor::end_run(const sim::Report& report, std::string_view verdict) {
     say_over(verdict);
   }
   const auto deadline = Clock::now() + grace;
-  while (!all_have_ended() && Clock::now() < deadline) poller_.poll(std::chrono::milliseconds(100));
+  const auto can_end = [this](const auto& process) {
+    return !is_over(*process) && !is_at_rest(*process);
+  };
+  while (std::ranges::any_of(processes_, can_end) && Clock::now() < deadline)
+    poller_.poll(std::chrono::milliseconds(100));
   const bool ended_well = launcher_->await_end(report.holds() ? no_timeout : grace_of_launchers);
   kill_all();
   return ended_well;

@@ -194,6 +194,7 @@ void RankService::take_request(Session& session) {
     return;
   }
   ClientMessage message = parse_message(connection.take(), conductor_.texts_);
+  conductor_.turns_.note_step(process_, simulated_);
   std::visit([&](auto& known) { handle(session, known); }, message);
 }
 
@@ -222,6 +223,7 @@ void RankService::answer(Session& session, const ServerMessage& message) {
   conductor_.send(session.caller.connection, frame_of(message));
   session.caller.awaits_answer = false;
   session.caller.outside_since = TimeOutside::Clock::now();
+  conductor_.turns_.note_step(process_, simulated_);
 }
 
 void RankService::handle(Session& session, GroupMessage& message) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/conductor/rest.h"
 #include "sim/state/awaited_message.h"
 
 namespace gang::harness {
@@ -13,6 +14,24 @@ namespace {
 // How often a process is looked at: the one that is listened to, and the others.
 constexpr Duration slice = std::chrono::milliseconds(100);
 constexpr Duration long_slice = std::chrono::seconds(1);
+
+// Why a context does not go on whose process is at rest: another one of its rank has to.
+class RestWait final : public sim::AwaitedMessage {
+ public:
+  explicit RestWait(const Turns::Turn& turn) : turn_(turn) {}
+
+  std::vector<int> awaited_ranks() const override { return {turn_.process.rank}; }
+  bool takes_any() const override { return true; }
+  const Collective* call() const override { return nullptr; }
+  const GangInfo* gang() const override { return nullptr; }
+  std::string describe() const override {
+    return turn_.process.has_threads() ? "wait for its other threads" : "wait for a lock";
+  }
+  CallSite call_site() const override { return turn_.call_site; }
+
+ private:
+  const Turns::Turn& turn_;
+};
 
 // What a stuck rank waits for: nothing that gangsim knows.
 class OutsideWait final : public sim::AwaitedMessage {
@@ -55,6 +74,7 @@ class Counted {
 
 void Turns::begin_run() {
   stuck_ranks_.clear();
+  resting_ranks_.clear();
   irreproducible_.clear();
   long_waits_.clear();
 }
@@ -73,6 +93,7 @@ class Turns::Waiting {
  public:
   Waiting(Turns& turns, const Turn& turn)
       : idleness(turn.process, turn.thread),
+        turn_(turn),
         limit_(turn.is_silent ? turns.options_.silent_threads_limit : turns.options_.stall_limit),
         turns_(turns) {
     turns_.waiting_.push_back(this);
@@ -88,10 +109,33 @@ class Turns::Waiting {
            std::min(quiet, idleness.in_all()) >= turns_.options_.sleep_limit;
   }
 
+  // Whether its process is at rest; is asked less and less often.
+  bool is_at_rest() {
+    const auto now = Idleness::Clock::now();
+    if (now < next_) return false;
+    if (harness::is_at_rest(turn_.process, turn_.thread)) return true;
+    pause_ = std::min(2 * pause_, slice);
+    next_ = now + pause_;
+    return false;
+  }
+  // For how long to listen before asking again.
+  Duration pause() const noexcept { return pause_; }
+
+  // Its process goes on.
+  void begin_again() {
+    pause_ = first_pause;
+    next_ = Idleness::Clock::now() + pause_;
+  }
+
   Idleness idleness;
 
  private:
+  static constexpr Duration first_pause = std::chrono::milliseconds(1);
+
+  const Turn& turn_;
   Duration limit_;
+  Duration pause_ = first_pause;
+  Idleness::Clock::time_point next_ = Idleness::Clock::now() + first_pause;
   Turns& turns_;
 };
 
@@ -109,12 +153,17 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
         turn.rank.await_turn();
       const std::uint64_t before = arrivals_;
       if (!has_spoken()) heard = listen(turn, waiting, has_spoken);
-      if (arrivals_ != before && !stuck_ranks_.empty()) turn.rank.announce();
+      const bool are_all_outside = stuck_ranks_.empty() && resting_ranks_.empty();
+      if (arrivals_ != before && !are_all_outside) turn.rank.announce();
     }
     // Not through another round: how often one had to listen must not show in the schedule.
     if (has_spoken()) {
       turn.is_free = options_.is_free || turn.is_silent;
       return true;
+    }
+    if (heard == Heard::rest) {
+      await_step(turn, has_spoken);
+      waiting.begin_again();
     }
     if (heard != Heard::stalled) continue;
     if (turn.is_silent) return false;
@@ -132,8 +181,9 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
                                    const std::function<bool()>& has_spoken) {
   const Idleness& idleness = waiting.idleness;
   while (!has_spoken()) {
-    poller_.poll(slice);
+    poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
+    if (waiting.is_at_rest()) return Heard::rest;
     look_around(waiting);
     const bool is_idle = idleness.without_sleep() >= options_.patience ||
                          idleness.in_all() >= options_.patience_with_sleep;
@@ -154,8 +204,9 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
 Turns::Heard Turns::listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken) {
   const std::uint64_t before = arrivals_;
   while (arrivals_ == before && !has_spoken()) {
-    poller_.poll(slice);
+    poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
+    if (waiting.is_at_rest()) return Heard::rest;
     look_around(waiting);
     // The others that listen are asked in their turn.
     if (is_stalled()) return Heard::stalled;
@@ -176,6 +227,21 @@ void Turns::look_around(Waiting& listening) {
 bool Turns::is_stalled() const {
   return std::ranges::all_of(
       waiting_, [this](const Waiting* waiting) { return waiting->is_over_limit(quiet_since_); });
+}
+
+// Until a step of its process: it may wake the thread, which has to be listened to again then.
+void Turns::await_step(Turn& turn, const std::function<bool()>& has_spoken) {
+  const RestWait rest(turn);
+  resting_ranks_.push_back(turn.process.rank);
+  turn.rank.await(rest, [&, before = turn.process.steps] {
+    return turn.process.steps != before || has_spoken();
+  });
+  resting_ranks_.erase(std::ranges::find(resting_ranks_, turn.process.rank));
+}
+
+void Turns::note_step(RankProcess& process, sim::SimulatedRank& rank) {
+  ++process.steps;
+  if (std::ranges::find(resting_ranks_, process.rank) != resting_ranks_.end()) rank.announce();
 }
 
 void Turns::count_as_stuck(Turn& turn, const std::function<bool()>& has_spoken) {

@@ -40,7 +40,8 @@ struct TurnOptions {
 // and then, when the scheduler has chosen it, in real time until its process speaks: so requests
 // are taken in an order that does not depend on which process is faster. A process that is idle
 // (it waits for something that another rank must do) loses its turn, and the order of the run can
-// no longer be reproduced.
+// no longer be reproduced. One that is at rest (all its threads wait for each other, or for
+// answers) goes on when it is answered, and the order stays the same.
 class Turns {
  public:
   Turns(Poller& poller, const TurnOptions& options) : poller_(poller), options_(options) {}
@@ -68,6 +69,9 @@ class Turns {
     return quiet_since_ = Idleness::Clock::now();
   }
 
+  // A request of the process was taken, or answered, in `rank`'s run.
+  void note_step(RankProcess& process, sim::SimulatedRank& rank);
+
   // What a report of the run has to say, once it has ended so.
   RealTime real_time(sim::Outcome outcome) const;
   // Why the run cannot be reproduced; empty if it can.
@@ -75,6 +79,9 @@ class Turns {
   // The ranks that counted as stuck outside of calls when the run ended, so that its verdict is
   // probable, not certain.
   const std::vector<int>& stuck_ranks() const noexcept { return stuck_ranks_; }
+  // The ranks that were outside of calls when the run ended, each as often as it has contexts
+  // there, and could only go on if one of their calls were answered. That is certain.
+  const std::vector<int>& resting_ranks() const noexcept { return resting_ranks_; }
   // Of the run: who waited longer than a real one would have.
   LongWaits& long_waits() noexcept { return long_waits_; }
   bool is_interrupted() const noexcept {
@@ -82,7 +89,7 @@ class Turns {
   }
 
  private:
-  enum class Heard : std::uint8_t { something, nothing_yet, stalled };
+  enum class Heard : std::uint8_t { something, nothing_yet, rest, stalled };
 
   class Waiting;
 
@@ -91,6 +98,7 @@ class Turns {
   Heard listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken);
   void look_around(Waiting& listening);
   bool is_stalled() const;
+  void await_step(Turn& turn, const std::function<bool()>& has_spoken);
   void count_as_stuck(Turn& turn, const std::function<bool()>& has_spoken);
 
   Poller& poller_;
@@ -102,6 +110,7 @@ class Turns {
   Idleness::Clock::time_point quiet_since_{};
   Idleness::Clock::time_point next_look_around_{};
   std::vector<int> stuck_ranks_;
+  std::vector<int> resting_ranks_;
   std::string irreproducible_;
   LongWaits long_waits_;
 };

@@ -183,6 +183,11 @@ void BlockedWorld::connect_context(const Task& context) {
                                              ? operations_of(context)
                                              : context.wait->operations)
     if (!Matching::has_ended(*pending)) graph_.add_edge(node, operation_node(*pending));
+  // No context ends its own wait.
+  const auto connect_to_others_of_rank = [&] {
+    for (const Task* other : contexts_of(context.rank->rank))
+      if (other != &context) graph_.add_edge(node, node_of(*other));
+  };
   switch (context.wait->reason) {
     case Wait::Reason::join:
       return graph_.add_edge(node, node_of(*context.wait->joined));
@@ -190,12 +195,13 @@ void BlockedWorld::connect_context(const Task& context) {
       if (!waits_for_leaked_lock(context)) graph_.add_edge(node, node_of(*context.wait->holder));
       return;
     case Wait::Reason::condition:
-      for (const Task* other : contexts_of(context.rank->rank))
-        if (other != &context) graph_.add_edge(node, node_of(*other));
-      return;
+      return connect_to_others_of_rank();
     case Wait::Reason::message:
       for (const int rank : context.wait->message->awaited_ranks())
-        graph_.add_edge(node, rank_node(rank));
+        if (rank == context.rank->rank && context.wait->message->takes_any())
+          connect_to_others_of_rank();
+        else
+          graph_.add_edge(node, rank_node(rank));
       return;
     default:
       return;

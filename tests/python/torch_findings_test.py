@@ -19,6 +19,7 @@ WRONG = {
     "gpus.py": ("rank_failed", ALL, "gpus.py:13"),
     "group_order.py": ("group_creation_order", [1], "group_order.py:13"),
     "lock.py": ("deadlock", [1], "lock.py:12"),
+    "locked_thread.py": ("deadlock", [0, 1], "locked_thread.py:15"),
     "mixed_block.py": ("mismatch_gang", None, "mixed_block.py:13", (2, 0)),
     "monitored_barrier.py": ("timed_out", [2], "monitored_barrier.py:14"),
     "monitored_barrier.py all": ("timed_out", [2, 3], "monitored_barrier.py:14"),

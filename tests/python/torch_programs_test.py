@@ -18,7 +18,8 @@ CORRECT = {
     "groups.py": (1, 13), "join.py": (1, 13), "lifetimes.py": (1, 13), "objects.py": (1, 13),
     "p2p.py": (1, 13), "pipeline.py gpipe": (2, 5), "ring.py": (1, 13),
     "saving_thread.py": (1, 13), "store.py": (1, 13), "subgroups.py": (1, 13),
-    "skipped_call.py fixed": (1, 13), "swapped_calls.py fixed": (1, 13), "waiting.py": (1, 13)}
+    "skipped_call.py fixed": (1, 13), "swapped_calls.py fixed": (1, 13), "waiting.py": (1, 13),
+    "worker_thread.py": (1, 13)}
 
 
 class Ways(unittest.TestCase):
@@ -54,6 +55,12 @@ class Processes(Ways):
             for _ in range(2)} for seed in (1, 2, 3, 4)}
         self.assertTrue(all(len(found) == 1 for found in orders.values()), orders)
         self.assertGreater(len(set.union(*orders.values())), 1)
+
+    def test_waits_for_threads_change_no_order_and_take_no_time(self):
+        ended = [run("worker_thread.py") for _ in range(3)]
+        for each in ended:
+            self.assertEqual((each.status, each.report.get("real_time")), (0, None), each.text)
+        self.assertEqual(len({each.report["trace_digest"] for each in ended}), 1)
 
     def test_cuda_scripts_run_on_the_cpu(self):
         for program in ("gpus.py", "fsdp_gpus.py") if VERSION >= (2, 0) else ("gpus.py",):

@@ -1,4 +1,5 @@
 // Contexts that wait for their turn, without clients.
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,12 +12,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/conductor/call_stacks.h"
 #include "harness/conductor/turns.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {
 namespace {
 
+using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::ElementsAre;
@@ -94,6 +97,96 @@ TEST(TurnsOfContexts, TheFirstWhoLosesItsTurnIsNamedUntilTheNextRun) {
   EXPECT_EQ(turns.real_time(sim::Outcome::completed), RealTime());
   ::kill(idle, SIGKILL);
   ::waitpid(idle, nullptr, 0);
+}
+
+// A process whose only thread waits for a lock that nobody releases.
+class AtRest {
+ public:
+  AtRest() : id_(::fork()) {
+    if (id_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sem_t never{};
+    ::sem_init(&never, 0, 0);
+    for (;;) ::sem_wait(&never);
+  }
+  ~AtRest() {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+  AtRest(const AtRest&) = delete;
+  AtRest& operator=(const AtRest&) = delete;
+
+  pid_t id() const noexcept { return id_; }
+
+ private:
+  pid_t id_;
+};
+
+// Neither is a matter of time.
+constexpr TurnOptions endless{.patience = 1h,
+                              .patience_with_sleep = 1h,
+                              .stall_limit = 1h,
+                              .sleep_limit = 1h,
+                              .silent_threads_limit = 1h};
+
+TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
+  const AtRest resting;
+  Poller poller;
+  Turns turns(poller, endless);
+  RankProcess process{.id = resting.id()};
+  const auto run_with = [&](bool is_silent) {
+    turns.begin_run();
+    return sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+      if (rank.rank() == 1) return rank.root()->barrier();
+      Turns::Turn turn{
+          .rank = rank, .process = process, .is_free = is_silent, .is_silent = is_silent};
+      turns.wait(turn, [] { return false; });
+    });
+  };
+  for (const bool is_silent : {false, true}) {
+    const sim::Report report = run_with(is_silent);
+    EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
+    ASSERT_EQ(report.blocked.size(), 2U);
+    EXPECT_EQ(report.blocked.front().call.kind, "wait for a lock");
+    EXPECT_THAT(turns.resting_ranks(), ElementsAre(0));
+    EXPECT_EQ(turns.real_time(report.outcome), RealTime());
+    EXPECT_TRUE(is_outside_of_calls(report.blocked.front(), turns));
+    EXPECT_FALSE(is_outside_of_calls(report.blocked.back(), turns));
+    const std::optional<sim::Finding> finding = ranks_outside_of_calls(report, turns);
+    ASSERT_TRUE(finding);
+    EXPECT_THAT(finding->ranks, ElementsAre(0));
+    sim::Report with_thread_in_call = report;
+    with_thread_in_call.blocked.push_back({.rank = 0});
+    EXPECT_FALSE(ranks_outside_of_calls(with_thread_in_call, turns));
+  }
+}
+
+TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
+  const AtRest resting;
+  Poller poller;
+  Turns turns(poller, endless);
+  RankProcess process{.id = resting.id()};
+  RankProcess other{.rank = 1};
+  bool has_spoken = false;
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    if (rank.rank() == 0) {
+      Turns::Turn turn{.rank = rank, .process = process};
+      EXPECT_TRUE(turns.wait(turn, [&] { return has_spoken; }));
+      return;
+    }
+    for (int step = 0; step < 3; ++step) {
+      rank.runtime().sleep_for(1s);  // until nobody else can go on
+      EXPECT_THAT(turns.resting_ranks(), ElementsAre(0));
+      turns.note_step(other, rank);
+      EXPECT_THAT(turns.resting_ranks(), ElementsAre(0));
+      has_spoken = step == 2;
+      turns.note_step(process, rank);
+    }
+    EXPECT_EQ(process.steps, 3U);
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_THAT(turns.resting_ranks(), IsEmpty());
+  EXPECT_EQ(turns.irreproducible(), "");
 }
 
 }  // namespace

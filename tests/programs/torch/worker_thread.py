@@ -1,0 +1,45 @@
+"""Correct: ranks wait for what they have other threads do: a thread, a pool, an event."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+import torch.distributed as dist
+
+
+def average(tensor, group):
+    dist.all_reduce(tensor, group=group)
+    tensor /= dist.get_world_size()
+
+
+def main():
+    dist.init_process_group("gloo")
+    group = dist.new_group()
+    loss = torch.full((2,), float(dist.get_rank()))
+    thread = threading.Thread(target=average, args=(loss, group))
+    thread.start()
+    thread.join()
+
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(3):
+            pool.submit(average, loss, group).result()
+
+    is_done = threading.Event()
+
+    def average_at_last():
+        average(loss, group)
+        is_done.set()
+
+    thread = threading.Thread(target=average_at_last)
+    thread.start()
+    is_done.wait()
+    dist.barrier()
+    thread.join()
+    assert loss[0] == (dist.get_world_size() - 1) / 2, loss
+    if dist.get_rank() == 0:
+        print("all well")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
