@@ -39,6 +39,8 @@ std::shared_ptr<Gang> NamedGangs::join(GangInfo info, std::string_view key, int 
   std::shared_ptr<GangState> state = known.lock();
   if (state == nullptr) {
     info.size = static_cast<int>(info.root_ranks.size());
+    if (const int number = ++made_[{info.name, info.root_ranks}]; number > 1)
+      info.name += fmt::format(" ({})", number);
     known = state = world_.matching.make_gang(std::move(info), first_sequence);
   }
   auto gang = std::make_shared<SimGang>(world_, std::move(state), member, world_.rank(rank));

@@ -47,6 +47,22 @@ TEST(NamedGangs, AGangThatNobodyHoldsIsMadeAnew) {
   EXPECT_EQ(report.counts.gangs, 3U);  // with the root
 }
 
+TEST(NamedGangs, TheSecondOfANameWithTheSameMembersIsCalledSo) {
+  const Report report = run(2, [](SimulatedRank& rank) {
+    const auto name_of = [&](std::string_view key, std::vector<int> ranks) {
+      const auto gang =
+          rank.gang_of(info_of(rank, "made:7", std::move(ranks)), CallSite::at("a.py", 7), key);
+      gang->barrier();
+      return gang->info().name;
+    };
+    EXPECT_EQ(name_of("first", {0, 1}), "made:7");
+    EXPECT_EQ(name_of("second", {0, 1}), "made:7 (2)");
+    EXPECT_EQ(name_of("third", {1, 0}), "made:7");
+    EXPECT_EQ(name_of("fourth", {0, 1}), "made:7 (3)");
+  });
+  EXPECT_TRUE(report.holds());
+}
+
 TEST(NamedGangs, OnlyMembersGetOne) {
   const Report report = run(2, [](SimulatedRank& rank) {
     if (rank.rank() == 1) {
