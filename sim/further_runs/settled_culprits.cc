@@ -323,8 +323,16 @@ void blame_wrong_peer(Finding& finding) {
   finding.call = wrong->call;
 }
 
+// Whether a process has said who made which groups: all that follows is no fault of its calls.
+bool begins_with_told_groups(const Report& report) {
+  return !report.findings.empty() &&
+         report.findings.front().id == finding_id::group_creation_order &&
+         report.findings.front().gang.empty();
+}
+
 // Of the findings about calls, the first one.
 void settle_first(Report& report, const Consensus& consensus, std::size_t world) {
+  if (begins_with_told_groups(report)) return;
   const auto finding = std::ranges::find_if(report.findings, is_about_calls);
   if (finding == report.findings.end() || is_about_lock(*finding, report.blocked)) return;
   if (!consensus.deviations.empty()) {

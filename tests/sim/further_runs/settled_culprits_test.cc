@@ -51,6 +51,21 @@ TEST(SettledCulprits, AProgramThatRunsAnotherCourseIsNotJudgedByIt) {
   EXPECT_EQ(report.findings.at(0).message, run(4, skip_in_pair).findings.at(0).message);
 }
 
+TEST(SettledCulprits, WhatAProcessHasSaidOfItsGroupsStaysTheCause) {
+  const Finding told{.id = std::string{finding_id::group_creation_order},
+                     .ranks = {2},
+                     .message = "Rank 2 made other groups.",
+                     .location = {"train.py", 9, ""}};
+  const Report report = run_settled({.world_size = 4}, [&told](SimulatedRank& rank) {
+    if (rank.rank() == 2) rank.add_finding(told);
+    skip_in_pair(rank);
+  });
+  ASSERT_GE(report.findings.size(), 2U);
+  EXPECT_EQ(report.findings[0].message, told.message);
+  EXPECT_EQ(report.findings[0].ranks, told.ranks);
+  EXPECT_EQ(report.findings[0].location, told.location);
+}
+
 // -- Faults --
 
 // Every operation of rank 1 takes a second longer.
