@@ -16,18 +16,11 @@
 namespace gang::harness {
 namespace {
 
-// Whether the thread is in a system call that only sleeps, until a known time. Python's time.sleep
-// is clock_nanosleep from 3.11 on; before, a select without descriptors.
 bool is_asleep(const std::filesystem::path& thread) {
   std::ifstream file(thread / "syscall");
   long number = -1;
-  std::string first;  // its first argument, "0x0"
-  if (!(file >> number >> first)) return false;
-  if (number == SYS_nanosleep || number == SYS_clock_nanosleep) return true;
-#ifdef SYS_select
-  if (number == SYS_select) return first == "0x0";
-#endif
-  return number == SYS_pselect6 && first == "0x0";
+  std::uint64_t first = 0;
+  return (file >> number >> std::hex >> first) && is_sleep(number, first);
 }
 
 std::filesystem::path tasks_of(pid_t process) { return fmt::format("/proc/{}/task", process); }
@@ -79,6 +72,14 @@ bool add_use(pid_t process, ProcessorUse& use) {
 }
 
 }  // namespace
+
+bool is_sleep(long system_call, std::uint64_t first_argument) noexcept {
+  if (system_call == SYS_nanosleep || system_call == SYS_clock_nanosleep) return true;
+#ifdef SYS_select
+  if (system_call == SYS_select) return first_argument == 0;
+#endif
+  return system_call == SYS_pselect6 && first_argument == 0;
+}
 
 void RankProcess::begin_call(Caller& caller, const CallSite& call_site) {
   const auto since = std::exchange(caller.outside_since, caller.spoke_at);

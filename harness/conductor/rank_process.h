@@ -72,6 +72,10 @@ std::optional<sim::ProcessDeath> death_of(const RankProcess& process);
 // What the process says of itself.
 sim::Finding finding_of(FindingMessage message);
 
+// Whether a system call only sleeps, until a known time. Python's time.sleep is clock_nanosleep
+// from 3.11 on; before, a select without descriptors.
+bool is_sleep(long system_call, std::uint64_t first_argument) noexcept;
+
 // Of the process and of those that it has started. `thread` is asked whether it sleeps; 0: the main
 // one. None if the process has ended.
 std::optional<ProcessorUse> processor_use(pid_t process, pid_t thread = 0);

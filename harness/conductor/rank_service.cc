@@ -99,8 +99,7 @@ void RankService::await_end() {
   Turns::Turn turn{.rank = simulated_, .process = process_};
   // At least one turn: whether it has ended by now depends on how fast it is.
   do {
-    conductor_.turns_.wait(
-        turn, [&] { return conductor_.is_over(process_) || process_.has_new_caller(); });
+    listen(turn, [&] { return conductor_.is_over(process_) || process_.has_new_caller(); });
     serve_new_callers();
   } while (!conductor_.is_over(process_));
   if (process_.failure || death_of(process_)) release_threads();
@@ -132,6 +131,12 @@ void RankService::throw_failure() const {
 
 // -- Threads --
 
+void RankService::listen(Turns::Turn& turn, const std::function<bool()>& has_spoken) {
+  ++listening_;
+  conductor_.turns_.wait(turn, has_spoken);
+  --listening_;
+}
+
 void RankService::serve_new_callers() {
   // More may come while one starts.
   for (std::size_t i = 0; i < process_.callers.size(); ++i) {
@@ -152,13 +157,13 @@ void RankService::watch_silent_threads(std::uint32_t count) {
   simulated_.note_choice();
   threads_.push_back(rank_.runtime().start_thread("threads that never called", [this] {
     Turns::Turn turn{.rank = simulated_, .process = process_, .is_free = true, .is_silent = true};
-    const auto is_known = [this] {
-      return conductor_.is_over(process_) || process_.other_threads == 0 ||
-             process_.has_new_caller();
+    const auto may_serve = [this] { return listening_ == 0 && process_.has_new_caller(); };
+    const auto is_known = [&] {
+      return conductor_.is_over(process_) || process_.other_threads == 0 || may_serve();
     };
     while (!conductor_.is_over(process_) && process_.other_threads > 0) {
       if (!conductor_.turns_.wait(turn, is_known)) return;
-      serve_new_callers();
+      if (may_serve()) serve_new_callers();
     }
     watches_silent_threads_ = false;
   }));
@@ -187,8 +192,10 @@ void RankService::take_request(Session& session) {
     conductor_.read(caller);
     return connection.has_frame() || !connection.is_open() || process_.has_new_caller();
   };
-  conductor_.turns_.wait(session.turn, std::cref(has_spoken));
-  serve_new_callers();
+  listen(session.turn, std::cref(has_spoken));
+  // Who has something to do leaves them to another one that listens: whether they came before or
+  // after what it heard is a matter of time.
+  if (!connection.has_frame() || listening_ == 0) serve_new_callers();
   if (!connection.has_frame()) {
     session.is_over = !connection.is_open();
     return;

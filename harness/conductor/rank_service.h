@@ -41,6 +41,7 @@ class RankService {
   void release_threads();
   void throw_failure() const;
   void serve(Caller& caller);
+  void listen(Turns::Turn& turn, const std::function<bool()>& has_spoken);
   void serve_new_callers();
   void watch_silent_threads(std::uint32_t count);
   void take_request(Session& session);
@@ -77,6 +78,7 @@ class RankService {
   std::vector<std::shared_ptr<StartedOperation>> dropped_;
   std::exception_ptr last_error_;  // that the process was told
   bool watches_silent_threads_ = false;
+  int listening_ = 0;  // contexts that are outside of calls, and serve new callers
   // The contexts of further threads. The last member: they use the others.
   std::vector<std::unique_ptr<RuntimeThread>> threads_;
 };

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,10 @@ struct SystemCall {
   long number = -1;
   std::uint64_t arguments[4] = {};
 };
+
+std::filesystem::path tasks_of(const RankProcess& process) {
+  return fmt::format("/proc/{}/task", process.id);
+}
 
 // None if it is in no call, or runs.
 std::optional<SystemCall> system_call_of(const std::filesystem::path& thread) {
@@ -45,15 +50,35 @@ bool receives(const SystemCall& call) noexcept {
   return call.number == SYS_recvfrom || call.number == SYS_recvmsg || call.number == SYS_read;
 }
 
-// Whether the thread has sent what we answer later, or is asked by us.
-bool waits_for_us(const RankProcess& process, pid_t thread) {
-  const auto is_it = [thread](const Caller& caller) {
-    return static_cast<pid_t>(caller.hello.thread) == thread;
-  };
-  if (process.watcher && is_it(*process.watcher)) return true;
-  return std::ranges::any_of(process.callers, [&](const auto& caller) {
-    return is_it(*caller) && (caller->awaits_answer || caller->connection.has_frame());
+// Whether it waits for a lock of whatever kind, or sleeps until a time that it knows.
+bool waits_or_sleeps(const SystemCall& call) noexcept {
+  return call.number == SYS_futex || is_sleep(call.number, call.arguments[0]);
+}
+
+// Whether it waits, for others or for some time: not for a file, which comes by itself, and not for
+// what is sent to it, which may be our first answer.
+bool is_idle(const SystemCall& call) noexcept {
+  constexpr std::array waits = {SYS_epoll_pwait, SYS_ppoll,
+#ifdef SYS_poll
+                                SYS_poll, SYS_epoll_wait,
+#endif
+                                SYS_pselect6};
+  return waits_or_sleeps(call) || std::ranges::find(waits, call.number) != waits.end();
+}
+
+bool is_of(const Caller& caller, pid_t thread) noexcept {
+  return static_cast<pid_t>(caller.hello.thread) == thread;
+}
+
+// Whether the thread has sent what we answer later.
+bool awaits_answer(const RankProcess& process, pid_t thread) {
+  return std::ranges::any_of(process.callers, [thread](const auto& caller) {
+    return is_of(*caller, thread) && (caller->awaits_answer || caller->connection.has_frame());
   });
+}
+
+bool is_asked_by_us(const RankProcess& process, pid_t thread) {
+  return process.watcher && is_of(*process.watcher, thread);
 }
 
 // How often the thread has waited so far.
@@ -75,25 +100,31 @@ std::optional<std::uint64_t> waits_so_far(const std::filesystem::path& thread) {
 struct WaitingThread {
   pid_t id = 0;
   std::uint64_t waits = 0;
+  Stillness is = Stillness::none;
 
   friend bool operator==(const WaitingThread&, const WaitingThread&) = default;
 };
 
-// All threads, if all of them wait; otherwise none. `first` is looked at first.
-std::vector<WaitingThread> waiting_threads(const RankProcess& process, pid_t first) {
-  const std::filesystem::path tasks = fmt::format("/proc/{}/task", process.id);
-  const auto waits = [&](pid_t thread) {
-    const auto call = system_call_of(tasks / std::to_string(thread));
-    return call && (waits_for_thread(*call) || (receives(*call) && waits_for_us(process, thread)));
-  };
-  if (!waits(first)) return {};
+Stillness stillness_of_thread(const std::filesystem::path& path, const RankProcess& process,
+                              pid_t thread) {
+  const std::optional<SystemCall> call = system_call_of(path);
+  if (!call) return Stillness::none;
+  if (waits_for_thread(*call)) return Stillness::at_rest;
+  if (receives(*call) && (awaits_answer(process, thread) || is_asked_by_us(process, thread)))
+    return Stillness::at_rest;
+  return is_idle(*call) ? Stillness::dozing : Stillness::none;
+}
+
+// All threads, if all of them wait; otherwise none.
+std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
   std::vector<WaitingThread> threads;
   std::error_code gone;
-  for (auto entry = std::filesystem::directory_iterator(tasks, gone);
+  for (auto entry = std::filesystem::directory_iterator(tasks_of(process), gone);
        !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
     WaitingThread thread{.id = static_cast<pid_t>(std::stol(entry->path().filename()))};
     const std::optional<std::uint64_t> so_far = waits_so_far(entry->path());
-    if (!so_far || !waits(thread.id)) return {};
+    thread.is = stillness_of_thread(entry->path(), process, thread.id);
+    if (!so_far || thread.is == Stillness::none) return {};
     thread.waits = *so_far;
     threads.push_back(thread);
   }
@@ -103,13 +134,22 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process, pid_t fir
 
 }  // namespace
 
-bool is_at_rest(const RankProcess& process, pid_t thread) {
-  if (process.id == 0 || process.has_ended || process.is_shared) return false;
+Stillness stillness_of(const RankProcess& process, pid_t thread) {
+  if (process.id == 0 || process.has_ended || process.is_shared) return Stillness::none;
   const pid_t first = thread == 0 ? process.id : thread;
-  const std::vector<WaitingThread> before = waiting_threads(process, first);
+  const std::optional<SystemCall> call = system_call_of(tasks_of(process) / std::to_string(first));
+  if (!call || !(waits_or_sleeps(*call) || receives(*call))) return Stillness::none;
+  const std::vector<WaitingThread> before = waiting_threads(process);
   // One that was seen to wait may since have been woken by one that was seen later. If none has
   // waited anew, all waited at once, between the two looks.
-  return !before.empty() && before == waiting_threads(process, first);
+  if (before.empty() || before != waiting_threads(process)) return Stillness::none;
+  if (std::ranges::all_of(before,
+                          [](const WaitingThread& one) { return one.is == Stillness::at_rest; }))
+    return Stillness::at_rest;
+  const bool is_a_call_open = std::ranges::any_of(before, [&](const WaitingThread& one) {
+    return one.id != first && awaits_answer(process, one.id);
+  });
+  return waits_or_sleeps(*call) && is_a_call_open ? Stillness::dozing : Stillness::none;
 }
 
 }  // namespace gang::harness

@@ -1,16 +1,28 @@
 // Whether a process can go on by itself.
 #pragma once
 
+#include <cstdint>
+
 #include "harness/conductor/rank_process.h"
 
 namespace gang::harness {
 
-// Whether each thread of the process waits, for our answer to its call or, without a timeout, for
-// another thread of the process (a lock, a condition, a join, as Linux shows them: private
-// futexes). So it stays until it is answered, unless a signal comes. `thread` is looked at first:
-// the one that should speak; 0: the main one.
+enum class Stillness : std::uint8_t {
+  none,    // one of its threads works, as far as is known
+  dozing,  // all wait, and one of them for our answer; time or somebody else may wake the others
+  at_rest  // all wait for each other or for our answers
+};
+
+// What the threads of a process wait for, as Linux shows it. At rest they wait without a timeout,
+// for locks, conditions or joins of the same process (private futexes), or for answers to calls: so
+// they stay until one of them is answered, unless a signal comes. `thread`, which should speak, is
+// looked at first, and makes no call; 0: the main one.
 //
-// False where the system does not tell, and of a process that is several ranks.
-bool is_at_rest(const RankProcess& process, pid_t thread = 0);
+// None where the system does not tell, and of a process that is several ranks.
+Stillness stillness_of(const RankProcess& process, pid_t thread = 0);
+
+inline bool is_at_rest(const RankProcess& process) {
+  return stillness_of(process) == Stillness::at_rest;
+}
 
 }  // namespace gang::harness

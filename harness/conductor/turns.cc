@@ -109,23 +109,28 @@ class Turns::Waiting {
            std::min(quiet, idleness.in_all()) >= turns_.options_.sleep_limit;
   }
 
-  // Whether its process is at rest; is asked less and less often.
-  bool is_at_rest() {
+  // What its process does; it is looked at less and less often.
+  Stillness stillness() {
     const auto now = Idleness::Clock::now();
-    if (now < next_) return false;
-    if (harness::is_at_rest(turn_.process, turn_.thread)) return true;
+    if (now < next_) return Stillness::none;
     pause_ = std::min(2 * pause_, slice);
     next_ = now + pause_;
-    return false;
+    return stillness_of(turn_.process, turn_.thread);
   }
-  // For how long to listen before asking again.
+  // For how long to listen before looking again.
   Duration pause() const noexcept { return pause_; }
 
   // Its process goes on.
   void begin_again() {
+    dozes_since_.reset();
     pause_ = first_pause;
     next_ = Idleness::Clock::now() + pause_;
   }
+
+  // It dozes until its process makes a step.
+  void doze() { dozes_since_ = turn_.process.steps; }
+  bool dozes() const noexcept { return dozes_since_ == turn_.process.steps; }
+  bool is_woken() const noexcept { return dozes_since_.has_value() && !dozes(); }
 
   Idleness idleness;
 
@@ -135,6 +140,7 @@ class Turns::Waiting {
   const Turn& turn_;
   Duration limit_;
   Duration pause_ = first_pause;
+  std::optional<std::uint64_t> dozes_since_;  // which step
   Idleness::Clock::time_point next_ = Idleness::Clock::now() + first_pause;
   Turns& turns_;
 };
@@ -151,6 +157,10 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
         turn.rank.wait_outside();
       else
         turn.rank.await_turn();
+      if (waiting.is_woken()) {
+        turn.is_free = options_.is_free || turn.is_silent;
+        waiting.begin_again();
+      }
       const std::uint64_t before = arrivals_;
       if (!has_spoken()) heard = listen(turn, waiting, has_spoken);
       const bool are_all_outside = stuck_ranks_.empty() && resting_ranks_.empty();
@@ -158,6 +168,7 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
     }
     // Not through another round: how often one had to listen must not show in the schedule.
     if (has_spoken()) {
+      if (waiting.dozes()) note_that_others_went_on(turn);
       turn.is_free = options_.is_free || turn.is_silent;
       return true;
     }
@@ -183,17 +194,19 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
   while (!has_spoken()) {
     poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
-    if (waiting.is_at_rest()) return Heard::rest;
+    const Stillness stillness = waiting.stillness();
+    if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     const bool is_idle = idleness.without_sleep() >= options_.patience ||
                          idleness.in_all() >= options_.patience_with_sleep;
-    if (is_idle && (outside_ > 1 || turn.rank.others_can_run())) {
+    const bool dozes = stillness == Stillness::dozing;
+    if ((is_idle || dozes) && (outside_ > 1 || turn.rank.others_can_run())) {
       turn.is_free = true;
       turn.rank.note_choice();
-      if (irreproducible_.empty())
-        irreproducible_ = fmt::format(
-            "rank {} waited for something outside of its gangs, and the others went on without it",
-            turn.process.rank);
+      if (dozes)
+        waiting.doze();
+      else
+        note_that_others_went_on(turn);
       return Heard::nothing_yet;
     }
     if (is_stalled()) return Heard::stalled;
@@ -206,12 +219,19 @@ Turns::Heard Turns::listen_for_any(Waiting& waiting, const std::function<bool()>
   while (arrivals_ == before && !has_spoken()) {
     poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
-    if (waiting.is_at_rest()) return Heard::rest;
+    if (waiting.stillness() == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     // The others that listen are asked in their turn.
     if (is_stalled()) return Heard::stalled;
   }
   return Heard::something;
+}
+
+void Turns::note_that_others_went_on(const Turn& turn) {
+  if (irreproducible_.empty())
+    irreproducible_ = fmt::format(
+        "rank {} waited for something outside of its gangs, and the others went on without it",
+        turn.process.rank);
 }
 
 // At the others, too, so that many that are idle do not take their time one after the other.

@@ -41,7 +41,8 @@ struct TurnOptions {
 // are taken in an order that does not depend on which process is faster. A process that is idle
 // (it waits for something that another rank must do) loses its turn, and the order of the run can
 // no longer be reproduced. One that is at rest (all its threads wait for each other, or for
-// answers) goes on when it is answered, and the order stays the same.
+// answers) goes on when it is answered, and the order stays the same; so does one that dozes,
+// unless it wakes by itself.
 class Turns {
  public:
   Turns(Poller& poller, const TurnOptions& options) : poller_(poller), options_(options) {}
@@ -96,6 +97,7 @@ class Turns {
   Heard listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_one(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken);
+  void note_that_others_went_on(const Turn& turn);
   void look_around(Waiting& listening);
   bool is_stalled() const;
   void await_step(Turn& turn, const std::function<bool()>& has_spoken);

@@ -76,9 +76,9 @@ class Threads(unittest.TestCase):
             other = threading.Thread(target=end.wait)
             other.start()
             silent = process.silent_threads()
-            process._process.speaking[threading.get_ident()] = None
+            process._process.speaking.add(threading.current_thread())
             self.assertEqual(process.silent_threads(), silent - 1)
-            process._process.speaking[other.ident] = None
+            process._process.speaking.add(other)
             self.assertEqual(process.silent_threads(), silent - 2)
             end.set()
             other.join()
@@ -178,8 +178,9 @@ class Connections(unittest.TestCase):
         thread = threading.Thread(target=process.connection)
         thread.start()
         thread.join()
+        del thread
         gc.collect()
-        self.assertEqual(list(process._process.speaking), [threading.get_ident()])
+        self.assertEqual(list(process._process.speaking), [threading.current_thread()])
 
     def test_the_watcher_answers_every_question(self):
         self.Connection.questions = (wire.ASK_STACK, wire.ASK_STACK)
@@ -311,7 +312,7 @@ class Exceptions(unittest.TestCase):
         process.hook_exceptions()
 
         def leave(status):
-            process._process.speaking[threading.get_ident()] = None
+            process._process.speaking.add(threading.current_thread())
             sys.exit(status)
 
         for status in (0, 3):
@@ -334,7 +335,7 @@ class Exceptions(unittest.TestCase):
 
         def fail(speaks):
             if speaks:
-                process._process.speaking[threading.get_ident()] = None
+                process._process.speaking.add(threading.current_thread())
             raise KeyError("in a thread")
 
         for speaks in (False, True):

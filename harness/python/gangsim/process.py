@@ -50,7 +50,7 @@ class _Process:
     def __init__(self):
         self.identity: Optional[Identity] = None
         self.connections = weakref.WeakSet()
-        self.speaking = {}  # thread ident -> weak reference to its connection
+        self.speaking = weakref.WeakSet()  # threads that have made a call
         self.watcher: Optional[threading.Thread] = None
         self.own_threads = 1  # the main thread and the watcher
         self.forked_from: Optional[int] = None
@@ -130,12 +130,12 @@ def silent_threads() -> int:
     """The number of Python threads of this rank that have made no request yet, but might."""
     if _process.has_thread_ranks:
         return sum(1 for thread in list(_identity().helpers)
-                   if thread.is_alive() and thread.ident not in _process.speaking
+                   if thread.is_alive() and thread not in _process.speaking
                    and not _is_background(thread))
     if threading.active_count() <= _process.own_threads:
         return 0
     return sum(1 for thread in threading.enumerate()
-               if thread.ident not in _process.speaking and not _is_background(thread))
+               if thread not in _process.speaking and not _is_background(thread))
 
 
 def report_failure(kind, error, trace) -> None:
@@ -280,8 +280,7 @@ def _connect() -> Connection:
         is_first, rank.has_spoken = not rank.has_spoken, True
     made = Connection(path, rank, thread_name="" if is_first else thread.name)
     _process.connections.add(made)
-    ident = thread.ident
-    _process.speaking[ident] = weakref.ref(made, lambda _: _process.speaking.pop(ident, None))
+    _process.speaking.add(thread)
     _local.connection = made
     with _process.lock:
         if _process.watcher is None:
@@ -333,7 +332,7 @@ def hook_exceptions() -> None:
     def thread_hook(arguments):
         if issubclass(arguments.exc_type, SystemExit):
             pass  # it ends the thread only
-        elif threading.get_ident() in _process.speaking:
+        elif threading.current_thread() in _process.speaking:
             report_failure(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
         else:
             _keep_thread_failure(arguments)

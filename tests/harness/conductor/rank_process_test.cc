@@ -44,6 +44,14 @@ TEST(ConductedProcess, SaysWhatItDiedOf) {
   EXPECT_EQ(death_of(process)->full_text(), "was killed by signal 9 (Killed)");
 }
 
+TEST(ConductedProcess, SleepsInACallThatWaitsForNothingElse) {
+  EXPECT_TRUE(is_sleep(SYS_nanosleep, 0x7f00));
+  EXPECT_TRUE(is_sleep(SYS_clock_nanosleep, 1));
+  EXPECT_TRUE(is_sleep(SYS_pselect6, 0));
+  EXPECT_FALSE(is_sleep(SYS_pselect6, 4));  // for descriptors
+  EXPECT_FALSE(is_sleep(SYS_futex, 0));
+}
+
 TEST(ConductedProcess, SaysAFinding) {
   FindingMessage message{.id = "thread_failed", .message = "It ended.", .ranks = {1, 3}};
   EXPECT_EQ(finding_of(message).location, SourceLocation{});

@@ -1,102 +1,13 @@
 #include "harness/conductor/rest.h"
 
-#include <semaphore.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <poll.h>
 
-#include <chrono>
-#include <functional>
-#include <thread>
-
-#include <gtest/gtest.h>
+#include "tests/harness/conductor/waiting_process.h"
 
 namespace gang::harness {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
-
-// A semaphore that nobody posts, of this process alone or of several.
-sem_t* make_semaphore(bool is_shared = false) {
-  void* const memory =
-      ::mmap(nullptr, sizeof(sem_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto* const semaphore = static_cast<sem_t*>(memory);
-  ::sem_init(semaphore, is_shared ? 1 : 0, 0);
-  return semaphore;
-}
-
-void wait_for_lock() { ::sem_wait(make_semaphore()); }
-
-void wait_for_lock_with_timeout() {
-  timespec end{};
-  ::clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += 1000;
-  ::sem_timedwait(make_semaphore(), &end);
-}
-
-// A process with a main thread and another one, which has a connection to us.
-class TwoThreads {
- public:
-  TwoThreads(const std::function<void()>& main, const std::function<void(int socket)>& other) {
-    int sockets[2] = {};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
-    process_.id = ::fork();
-    if (process_.id == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      std::thread([&] {
-        const auto id = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-        static_cast<void>(::write(sockets[1], &id, sizeof id));
-        other(sockets[1]);
-      }).detach();
-      for (;;) main();
-    }
-    ::close(sockets[1]);
-    socket_ = Descriptor(sockets[0]);
-    std::uint32_t thread = 0;
-    EXPECT_EQ(::read(socket_.get(), &thread, sizeof thread), static_cast<ssize_t>(sizeof thread));
-    process_.callers.push_back(std::make_unique<Caller>(Descriptor()));
-    caller().hello.thread = thread;
-  }
-  ~TwoThreads() {
-    ::kill(process_.id, SIGKILL);
-    ::waitpid(process_.id, nullptr, 0);
-  }
-  TwoThreads(const TwoThreads&) = delete;
-  TwoThreads& operator=(const TwoThreads&) = delete;
-
-  RankProcess& process() { return process_; }
-  Caller& caller() { return *process_.callers.front(); }
-  void answer() { static_cast<void>(::write(socket_.get(), "", 1)); }
-
-  bool comes_to_rest() {
-    const auto limit = std::chrono::steady_clock::now() + 20s;
-    while (!is_at_rest(process_) && std::chrono::steady_clock::now() < limit)
-      std::this_thread::sleep_for(1ms);
-    return is_at_rest(process_);
-  }
-  bool stays_awake() {
-    for (int i = 0; i < 50; ++i) {
-      if (is_at_rest(process_)) return false;
-      std::this_thread::sleep_for(2ms);
-    }
-    return true;
-  }
-
- private:
-  RankProcess process_;
-  Descriptor socket_;
-};
-
-// Makes a call, and waits for its answer.
-void make_call(int socket) {
-  char answer = 0;
-  static_cast<void>(::read(socket, &answer, 1));
-}
+using namespace waiting;  // NOLINT(google-build-using-namespace)
 
 TEST(Rest, IsThatOfThreadsThatWaitForEachOtherAndForUs) {
   TwoThreads threads(wait_for_lock, [](int socket) {
@@ -107,7 +18,8 @@ TEST(Rest, IsThatOfThreadsThatWaitForEachOtherAndForUs) {
   EXPECT_TRUE(threads.stays_awake());  // it may read something else
   threads.caller().awaits_answer = true;
   EXPECT_TRUE(threads.comes_to_rest());
-  EXPECT_TRUE(is_at_rest(threads.process(), static_cast<pid_t>(threads.caller().hello.thread)));
+  EXPECT_EQ(stillness_of(threads.process(), static_cast<pid_t>(threads.caller().hello.thread)),
+            Stillness::at_rest);
   threads.process().is_shared = true;
   EXPECT_FALSE(is_at_rest(threads.process()));
   threads.process().is_shared = false;
@@ -131,6 +43,36 @@ TEST(Rest, IsNoneWhereTimeOrSomebodyElseEndsTheWait) {
   EXPECT_TRUE(TwoThreads([] { ::pause(); }, [](int) { wait_for_lock(); }).stays_awake());
   EXPECT_TRUE(
       TwoThreads(wait_for_lock, [](int) { std::this_thread::sleep_for(1000s); }).stays_awake());
+}
+
+void sleep_long() { std::this_thread::sleep_for(1000s); }
+
+// What a program does that waits for another thread, which has made a call.
+TEST(Rest, WhoWaitsForTheCallOfAnotherThreadWithATimeoutDozes) {
+  const auto expect = [](Stillness expected, const std::function<void()>& main) {
+    TwoThreads threads(main, make_call);
+    EXPECT_TRUE(threads.stays_awake());  // the other thread may read something else
+    threads.caller().awaits_answer = true;
+    EXPECT_TRUE(threads.comes_to(expected));
+    // It does not wait for a call of its own.
+    EXPECT_EQ(stillness_of(threads.process(), static_cast<pid_t>(threads.caller().hello.thread)),
+              Stillness::none);
+  };
+  expect(Stillness::dozing, wait_for_lock_with_timeout);
+  expect(Stillness::dozing, sleep_long);
+  expect(Stillness::dozing, [] { std::this_thread::sleep_for(20ms); });
+  expect(Stillness::dozing, [] { ::sem_wait(make_semaphore(true)); });
+  expect(Stillness::none, [] { ::pause(); });
+}
+
+TEST(Rest, WithOtherWaitsOfThreadsThatMakeNoCallsItDozes) {
+  TwoThreads threads(wait_for_lock, [](int socket) {
+    std::thread([] { ::poll(nullptr, 0, 1000'000); }).detach();
+    std::thread(wait_for_lock_with_timeout).detach();
+    make_call(socket);
+  });
+  threads.caller().awaits_answer = true;
+  EXPECT_TRUE(threads.comes_to(Stillness::dozing));
 }
 
 TEST(Rest, IsNoneOfAProcessThatWorks) {

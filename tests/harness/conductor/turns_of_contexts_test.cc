@@ -1,5 +1,4 @@
 // Contexts that wait for their turn, without clients.
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,13 +14,13 @@
 #include "harness/conductor/call_stacks.h"
 #include "harness/conductor/turns.h"
 #include "sim/simulation.h"
+#include "tests/harness/conductor/waiting_process.h"
 
 namespace gang::harness {
 namespace {
 
 using std::chrono_literals::operator""h;
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using namespace waiting;  // NOLINT(google-build-using-namespace)
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Clock = std::chrono::steady_clock;
@@ -99,29 +98,6 @@ TEST(TurnsOfContexts, TheFirstWhoLosesItsTurnIsNamedUntilTheNextRun) {
   ::waitpid(idle, nullptr, 0);
 }
 
-// A process whose only thread waits for a lock that nobody releases.
-class AtRest {
- public:
-  AtRest() : id_(::fork()) {
-    if (id_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sem_t never{};
-    ::sem_init(&never, 0, 0);
-    for (;;) ::sem_wait(&never);
-  }
-  ~AtRest() {
-    ::kill(id_, SIGKILL);
-    ::waitpid(id_, nullptr, 0);
-  }
-  AtRest(const AtRest&) = delete;
-  AtRest& operator=(const AtRest&) = delete;
-
-  pid_t id() const noexcept { return id_; }
-
- private:
-  pid_t id_;
-};
-
 // Neither is a matter of time.
 constexpr TurnOptions endless{.patience = 1h,
                               .patience_with_sleep = 1h,
@@ -130,10 +106,10 @@ constexpr TurnOptions endless{.patience = 1h,
                               .silent_threads_limit = 1h};
 
 TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
-  const AtRest resting;
+  TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
+  RankProcess& process = threads.process();
   Poller poller;
   Turns turns(poller, endless);
-  RankProcess process{.id = resting.id()};
   const auto run_with = [&](bool is_silent) {
     turns.begin_run();
     return sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
@@ -162,11 +138,12 @@ TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
 }
 
 TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
-  const AtRest resting;
+  TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
+  RankProcess& process = threads.process();
   Poller poller;
   Turns turns(poller, endless);
-  RankProcess process{.id = resting.id()};
-  RankProcess other{.rank = 1};
+  RankProcess other;
+  other.rank = 1;
   bool has_spoken = false;
   const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
     if (rank.rank() == 0) {
@@ -187,6 +164,32 @@ TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
   EXPECT_TRUE(report.holds()) << to_string(report);
   EXPECT_THAT(turns.resting_ranks(), IsEmpty());
   EXPECT_EQ(turns.irreproducible(), "");
+}
+
+// Its main thread sleeps while another one has made a call.
+TEST(TurnsOfContexts, WhoDozesLetsTheOthersGoOnAndIsListenedToAfterAStep) {
+  for (const bool wakes_by_itself : {false, true}) {
+    TwoThreads threads([] { std::this_thread::sleep_for(1000s); }, make_call);
+    RankProcess& process = threads.process();
+    threads.caller().awaits_answer = true;
+    Poller poller;
+    Turns turns(poller, endless);
+    bool has_spoken = false;
+    const sim::Report report =
+        sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+          Turns::Turn turn{.rank = rank, .process = process};
+          if (rank.rank() == 0) {
+            EXPECT_TRUE(turns.wait(turn, [&] { return has_spoken; }));
+            return;
+          }
+          // Rank 0 is listened to first.
+          rank.wait_outside();
+          if (!wakes_by_itself) turns.note_step(process, rank);
+          has_spoken = true;
+        });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+    EXPECT_EQ(turns.irreproducible().empty(), !wakes_by_itself);
+  }
 }
 
 }  // namespace

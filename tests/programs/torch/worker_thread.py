@@ -1,6 +1,7 @@
-"""Correct: ranks wait for what they have other threads do: a thread, a pool, an event."""
+"""Correct: ranks wait in many ways for what they have other threads do."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -23,6 +24,15 @@ def main():
     with ThreadPoolExecutor(1) as pool:
         for _ in range(3):
             pool.submit(average, loss, group).result()
+
+    # With a timeout, and by looking again and again.
+    thread = threading.Thread(target=average, args=(loss, group))
+    thread.start()
+    thread.join(timeout=60)
+    thread = threading.Thread(target=average, args=(loss, group))
+    thread.start()
+    while thread.is_alive():
+        time.sleep(0.01)
 
     is_done = threading.Event()
 
