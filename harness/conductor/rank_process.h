@@ -55,7 +55,7 @@ struct RankProcess {
   std::unique_ptr<Caller> watcher;
   JoinedGangs gangs;                // during the run
   std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
-  std::uint64_t steps = 0;          // requests that were taken, and answers
+  std::uint64_t steps = 0;          // answers, and requests that have none
 
   // `caller`, one of its callers, calls at `call_site`. It was outside of calls when it would have
   // been in a real run.

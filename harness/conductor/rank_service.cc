@@ -201,8 +201,9 @@ void RankService::take_request(Session& session) {
     return;
   }
   ClientMessage message = parse_message(connection.take(), conductor_.texts_);
-  conductor_.turns_.note_step(process_, simulated_);
+  session.has_answered = false;
   std::visit([&](auto& known) { handle(session, known); }, message);
+  if (!session.has_answered) conductor_.turns_.note_step(process_, simulated_);
 }
 
 // -- Requests --
@@ -229,6 +230,7 @@ std::shared_ptr<StartedOperation> RankService::await_operation(Session& session,
 void RankService::answer(Session& session, const ServerMessage& message) {
   conductor_.send(session.caller.connection, frame_of(message));
   session.caller.awaits_answer = false;
+  session.has_answered = true;
   session.caller.outside_since = TimeOutside::Clock::now();
   conductor_.turns_.note_step(process_, simulated_);
 }

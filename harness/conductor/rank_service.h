@@ -33,6 +33,7 @@ class RankService {
     Caller& caller;
     Turns::Turn turn;
     std::map<std::uint32_t, std::shared_ptr<const SharedBlock>> blocks;
+    bool has_answered = false;  // the last request
     bool is_over = false;
   };
 

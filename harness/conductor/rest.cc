@@ -1,13 +1,17 @@
 #include "harness/conductor/rest.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,17 +27,25 @@ struct SystemCall {
   std::uint64_t arguments[4] = {};
 };
 
-std::filesystem::path tasks_of(const RankProcess& process) {
+std::string tasks_of(const RankProcess& process) {
   return fmt::format("/proc/{}/task", process.id);
 }
 
-// None if it is in no call, or runs.
-std::optional<SystemCall> system_call_of(const std::filesystem::path& thread) {
-  std::ifstream file(thread / "syscall");
+// The beginning of a file of /proc; empty if it cannot be read.
+std::string proc_text(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  const ssize_t size = file.is_open() ? ::read(file.get(), text.data(), text.size()) : 0;
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// None if it is in no call, or runs. `thread`: its folder.
+std::optional<SystemCall> system_call_of(const std::string& thread) {
+  std::istringstream text(proc_text(thread + "/syscall"));
   SystemCall call;
-  if (!(file >> call.number) || call.number < 0) return std::nullopt;
+  if (!(text >> call.number) || call.number < 0) return std::nullopt;
   for (std::uint64_t& argument : call.arguments)
-    if (!(file >> std::hex >> argument)) return std::nullopt;
+    if (!(text >> std::hex >> argument)) return std::nullopt;
   return call;
 }
 
@@ -81,20 +93,29 @@ bool is_asked_by_us(const RankProcess& process, pid_t thread) {
   return process.watcher && is_of(*process.watcher, thread);
 }
 
-// How often the thread has waited so far.
-std::optional<std::uint64_t> waits_so_far(const std::filesystem::path& thread) {
-  std::ifstream file(thread / "status");
-  std::uint64_t sum = 0;
-  int found = 0;
-  for (std::string word; file >> word;) {
-    if (word != "voluntary_ctxt_switches:" && word != "nonvoluntary_ctxt_switches:") continue;
-    std::uint64_t count = 0;
-    file >> count;
-    sum += count;
-    ++found;
-  }
-  if (found != 2) return std::nullopt;
-  return sum;
+// What the status of a thread says of it.
+struct WaitStatus {
+  std::uint64_t waits = 0;  // how often it has waited so far
+  bool catches_alarms = false;
+};
+
+std::optional<WaitStatus> wait_status_of(const std::string& thread) {
+  const std::string text = proc_text(thread + "/status");
+  const auto number_after = [&text](std::string_view name, int base) {
+    std::uint64_t number = 0;
+    const std::size_t found = text.find(name);
+    if (found == std::string::npos) return std::optional<std::uint64_t>();
+    const char* const begin = text.data() + text.find_first_not_of("\t ", found + name.size());
+    const bool is_number =
+        std::from_chars(begin, text.data() + text.size(), number, base).ec == std::errc();
+    return is_number ? std::optional(number) : std::nullopt;
+  };
+  const auto voluntary = number_after("\nvoluntary_ctxt_switches:", 10);
+  const auto involuntary = number_after("\nnonvoluntary_ctxt_switches:", 10);
+  const auto caught = number_after("\nSigCgt:", 16);
+  if (!voluntary || !involuntary || !caught) return std::nullopt;
+  return WaitStatus{.waits = *voluntary + *involuntary,
+                    .catches_alarms = (*caught >> (SIGALRM - 1) & 1) != 0};
 }
 
 struct WaitingThread {
@@ -105,8 +126,7 @@ struct WaitingThread {
   friend bool operator==(const WaitingThread&, const WaitingThread&) = default;
 };
 
-Stillness stillness_of_thread(const std::filesystem::path& path, const RankProcess& process,
-                              pid_t thread) {
+Stillness stillness_of_thread(const std::string& path, const RankProcess& process, pid_t thread) {
   const std::optional<SystemCall> call = system_call_of(path);
   if (!call) return Stillness::none;
   if (waits_for_thread(*call)) return Stillness::at_rest;
@@ -122,10 +142,11 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
   for (auto entry = std::filesystem::directory_iterator(tasks_of(process), gone);
        !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
     WaitingThread thread{.id = static_cast<pid_t>(std::stol(entry->path().filename()))};
-    const std::optional<std::uint64_t> so_far = waits_so_far(entry->path());
+    const std::optional<WaitStatus> status = wait_status_of(entry->path());
     thread.is = stillness_of_thread(entry->path(), process, thread.id);
-    if (!so_far || thread.is == Stillness::none) return {};
-    thread.waits = *so_far;
+    if (!status || thread.is == Stillness::none) return {};
+    if (status->catches_alarms) thread.is = Stillness::dozing;  // a timer may wake it
+    thread.waits = status->waits;
     threads.push_back(thread);
   }
   if (gone) threads.clear();
@@ -137,7 +158,8 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
 Stillness stillness_of(const RankProcess& process, pid_t thread) {
   if (process.id == 0 || process.has_ended || process.is_shared) return Stillness::none;
   const pid_t first = thread == 0 ? process.id : thread;
-  const std::optional<SystemCall> call = system_call_of(tasks_of(process) / std::to_string(first));
+  const std::optional<SystemCall> call =
+      system_call_of(fmt::format("{}/{}", tasks_of(process), first));
   if (!call || !(waits_or_sleeps(*call) || receives(*call))) return Stillness::none;
   const std::vector<WaitingThread> before = waiting_threads(process);
   // One that was seen to wait may since have been woken by one that was seen later. If none has

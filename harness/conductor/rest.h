@@ -15,8 +15,9 @@ enum class Stillness : std::uint8_t {
 
 // What the threads of a process wait for, as Linux shows it. At rest they wait without a timeout,
 // for locks, conditions or joins of the same process (private futexes), or for answers to calls: so
-// they stay until one of them is answered, unless a signal comes. `thread`, which should speak, is
-// looked at first, and makes no call; 0: the main one.
+// they stay until one of them is answered, unless somebody sends a signal. One that catches SIGALRM
+// only dozes: a timer may wake it. `thread`, which should speak, is looked at first, and makes no
+// call; 0: the main one.
 //
 // None where the system does not tell, and of a process that is several ranks.
 Stillness stillness_of(const RankProcess& process, pid_t thread = 0);

@@ -97,6 +97,7 @@ class Turns::Waiting {
         limit_(turn.is_silent ? turns.options_.silent_threads_limit : turns.options_.stall_limit),
         turns_(turns) {
     turns_.waiting_.push_back(this);
+    begin_again();
   }
   ~Waiting() { std::erase(turns_.waiting_, this); }
   Waiting(const Waiting&) = delete;
@@ -109,11 +110,13 @@ class Turns::Waiting {
            std::min(quiet, idleness.in_all()) >= turns_.options_.sleep_limit;
   }
 
-  // What its process does; it is looked at less and less often.
-  Stillness stillness() {
+  // What its process does; it is looked at less and less often, but also where something was heard
+  // that one of its threads may have said.
+  Stillness stillness(bool has_heard) {
     const auto now = Idleness::Clock::now();
+    if (has_heard && turn_.process.has_threads()) return stillness_of(turn_.process, turn_.thread);
     if (now < next_) return Stillness::none;
-    pause_ = std::min(2 * pause_, slice);
+    pause_ = std::clamp(2 * pause_, first_pause, slice);
     next_ = now + pause_;
     return stillness_of(turn_.process, turn_.thread);
   }
@@ -123,7 +126,8 @@ class Turns::Waiting {
   // Its process goes on.
   void begin_again() {
     dozes_since_.reset();
-    pause_ = first_pause;
+    // Of several threads, one may have spoken already.
+    pause_ = turn_.process.has_threads() ? Duration(0) : first_pause;
     next_ = Idleness::Clock::now() + pause_;
   }
 
@@ -139,9 +143,9 @@ class Turns::Waiting {
 
   const Turn& turn_;
   Duration limit_;
-  Duration pause_ = first_pause;
+  Duration pause_{0};
   std::optional<std::uint64_t> dozes_since_;  // which step
-  Idleness::Clock::time_point next_ = Idleness::Clock::now() + first_pause;
+  Idleness::Clock::time_point next_{};
   Turns& turns_;
 };
 
@@ -192,9 +196,9 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
                                    const std::function<bool()>& has_spoken) {
   const Idleness& idleness = waiting.idleness;
   while (!has_spoken()) {
-    poller_.poll(waiting.pause());
+    const bool has_heard = poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
-    const Stillness stillness = waiting.stillness();
+    const Stillness stillness = waiting.stillness(has_heard);
     if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     const bool is_idle = idleness.without_sleep() >= options_.patience ||
@@ -217,9 +221,9 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
 Turns::Heard Turns::listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken) {
   const std::uint64_t before = arrivals_;
   while (arrivals_ == before && !has_spoken()) {
-    poller_.poll(waiting.pause());
+    const bool has_heard = poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
-    if (waiting.stillness() == Stillness::at_rest) return Heard::rest;
+    if (waiting.stillness(has_heard) == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     // The others that listen are asked in their turn.
     if (is_stalled()) return Heard::stalled;

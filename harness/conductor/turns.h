@@ -70,7 +70,7 @@ class Turns {
     return quiet_since_ = Idleness::Clock::now();
   }
 
-  // A request of the process was taken, or answered, in `rank`'s run.
+  // A request of the process was answered, or taken if it has no answer: so its threads may go on.
   void note_step(RankProcess& process, sim::SimulatedRank& rank);
 
   // What a report of the run has to say, once it has ended so.

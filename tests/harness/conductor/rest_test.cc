@@ -65,6 +65,17 @@ TEST(Rest, WhoWaitsForTheCallOfAnotherThreadWithATimeoutDozes) {
   expect(Stillness::none, [] { ::pause(); });
 }
 
+TEST(Rest, WhoCatchesAlarmsMayBeWokenByATimer) {
+  TwoThreads threads(
+      [] {
+        ::signal(SIGALRM, [](int) {});
+        wait_for_lock();
+      },
+      make_call);
+  threads.caller().awaits_answer = true;
+  EXPECT_TRUE(threads.comes_to(Stillness::dozing));
+}
+
 TEST(Rest, WithOtherWaitsOfThreadsThatMakeNoCallsItDozes) {
   TwoThreads threads(wait_for_lock, [](int socket) {
     std::thread([] { ::poll(nullptr, 0, 1000'000); }).detach();
