@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -100,22 +99,22 @@ struct WaitStatus {
 };
 
 std::optional<WaitStatus> wait_status_of(const std::string& thread) {
-  const std::string text = proc_text(thread + "/status");
-  const auto number_after = [&text](std::string_view name, int base) {
+  std::istringstream words(proc_text(thread + "/status"));
+  WaitStatus status;
+  int found = 0;
+  for (std::string word; words >> word;) {
+    const bool is_mask = word == "SigCgt:";
+    if (!is_mask && word != "voluntary_ctxt_switches:" && word != "nonvoluntary_ctxt_switches:")
+      continue;
     std::uint64_t number = 0;
-    const std::size_t found = text.find(name);
-    if (found == std::string::npos) return std::optional<std::uint64_t>();
-    const char* const begin = text.data() + text.find_first_not_of("\t ", found + name.size());
-    const bool is_number =
-        std::from_chars(begin, text.data() + text.size(), number, base).ec == std::errc();
-    return is_number ? std::optional(number) : std::nullopt;
-  };
-  const auto voluntary = number_after("\nvoluntary_ctxt_switches:", 10);
-  const auto involuntary = number_after("\nnonvoluntary_ctxt_switches:", 10);
-  const auto caught = number_after("\nSigCgt:", 16);
-  if (!voluntary || !involuntary || !caught) return std::nullopt;
-  return WaitStatus{.waits = *voluntary + *involuntary,
-                    .catches_alarms = (*caught >> (SIGALRM - 1) & 1) != 0};
+    words >> (is_mask ? std::hex : std::dec) >> number;
+    if (is_mask)
+      status.catches_alarms = (number >> (SIGALRM - 1) & 1) != 0;
+    else
+      status.waits += number;
+    ++found;
+  }
+  return found == 3 ? std::optional(status) : std::nullopt;
 }
 
 struct WaitingThread {
