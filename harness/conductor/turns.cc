@@ -91,8 +91,9 @@ RealTime Turns::real_time(sim::Outcome outcome) const {
 // One wait: its turn, and what is seen of the process until it speaks.
 class Turns::Waiting {
  public:
-  Waiting(Turns& turns, const Turn& turn)
+  Waiting(Turns& turns, const Turn& turn, const std::function<bool()>& has_spoken)
       : idleness(turn.process, turn.thread),
+        has_spoken(has_spoken),
         turn_(turn),
         limit_(turn.is_silent ? turns.options_.silent_threads_limit : turns.options_.stall_limit),
         turns_(turns) {
@@ -137,6 +138,7 @@ class Turns::Waiting {
   bool is_woken() const noexcept { return dozes_since_.has_value() && !dozes(); }
 
   Idleness idleness;
+  const std::function<bool()>& has_spoken;
 
  private:
   static constexpr Duration first_pause = std::chrono::milliseconds(1);
@@ -150,7 +152,7 @@ class Turns::Waiting {
 };
 
 bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
-  Waiting waiting(*this, turn);
+  Waiting waiting(*this, turn, has_spoken);
   if (options_.is_free) turn.is_free = true;
   for (;;) {
     Heard heard = Heard::nothing_yet;
@@ -189,7 +191,7 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
 Turns::Heard Turns::listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken) {
   if (!turn.is_free) return listen_for_one(turn, waiting, has_spoken);
   // Whoever takes turns listens until it is its own.
-  return taking_turns_ > 0 ? Heard::nothing_yet : listen_for_any(waiting, has_spoken);
+  return taking_turns_ > 0 ? Heard::nothing_yet : listen_for_any(waiting);
 }
 
 Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
@@ -218,14 +220,15 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
   return Heard::something;
 }
 
-Turns::Heard Turns::listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken) {
+// Anyone may have spoken before: it is asked when it is its turn.
+Turns::Heard Turns::listen_for_any(Waiting& waiting) {
   const std::uint64_t before = arrivals_;
-  while (arrivals_ == before && !has_spoken()) {
+  const auto has_spoken = [](const Waiting* one) { return one->has_spoken(); };
+  while (arrivals_ == before && std::ranges::none_of(waiting_, has_spoken)) {
     const bool has_heard = poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
     if (waiting.stillness(has_heard) == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
-    // The others that listen are asked in their turn.
     if (is_stalled()) return Heard::stalled;
   }
   return Heard::something;

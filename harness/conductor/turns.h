@@ -96,7 +96,7 @@ class Turns {
 
   Heard listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_one(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
-  Heard listen_for_any(Waiting& waiting, const std::function<bool()>& has_spoken);
+  Heard listen_for_any(Waiting& waiting);
   void note_that_others_went_on(const Turn& turn);
   void look_around(Waiting& listening);
   bool is_stalled() const;

@@ -19,7 +19,7 @@ WRONG = {
     "gpus.py": ("rank_failed", ALL, "gpus.py:13"),
     "group_order.py": ("group_creation_order", [1], "group_order.py:13"),
     "lock.py": ("deadlock", [1], "lock.py:12"),
-    "locked_thread.py": ("deadlock", [0, 1], "locked_thread.py:15"),
+    "locked_thread.py": ("deadlock", None, "locked_thread.py:15"),
     "mixed_block.py": ("mismatch_gang", None, "mixed_block.py:13", (2, 0)),
     "monitored_barrier.py": ("timed_out", [2], "monitored_barrier.py:14"),
     "monitored_barrier.py all": ("timed_out", [2, 3], "monitored_barrier.py:14"),
@@ -54,6 +54,12 @@ class Ways(unittest.TestCase):
 class Processes(Ways):
     def test_wrong_programs_are_explained(self):
         self.check()
+
+    def test_a_cycle_through_threads_is_certain(self):
+        ended = run("locked_thread.py")
+        self.assertEqual(ended.findings, [("deadlock", [0, 1], "locked_thread.py:15")], ended.text)
+        self.assertIn("0 → 0/exchange → 1 → 0", ended.report["findings"][0]["message"])
+        self.assertNotIn("real_time", ended.report)
 
     def test_how_a_process_ended_is_told(self):
         for how, text in DEATHS.items():
