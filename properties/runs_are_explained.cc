@@ -1,5 +1,6 @@
 #include "properties/runs_are_explained.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -59,29 +60,20 @@ std::string complaint_about_count(const sim::Report& report) {
                      report.counts.rank_operations);
 }
 
-// A collective ends for all members at the step at which the last of them has called.
+// A collective ends for all members at one step, and so not before the last of them has called.
 std::string complaint_about_meeting(const Timeline& timeline) {
-  struct Meeting {
-    std::uint64_t last_call = 0;
-    std::uint64_t end = 0;
-  };
-  std::map<std::pair<std::uint32_t, std::uint64_t>, Meeting> meetings;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> ends;
   for (const TimelineLane& lane : timeline.lanes) {
     for (const TimelineSlice& slice : lane.slices) {
       if (sim::is_message(timeline.calls[slice.call]) || slice.status != SliceStatus::complete)
         continue;
-      Meeting& meeting = meetings[{slice.gang, slice.sequence_number}];
-      if (meeting.end != 0 && meeting.end != slice.last_step)
+      const auto [known, is_first] =
+          ends.emplace(std::pair(slice.gang, slice.sequence_number), slice.last_step);
+      if (!is_first && known->second != slice.last_step)
         return fmt::format("#{} of {} ends both at step {} and at step {}", slice.sequence_number,
-                           to_string(timeline.gangs[slice.gang]), meeting.end, slice.last_step);
-      meeting.end = slice.last_step;
-      meeting.last_call = std::max(meeting.last_call, slice.first_step);
+                           to_string(timeline.gangs[slice.gang]), known->second, slice.last_step);
     }
   }
-  for (const auto& [which, meeting] : meetings)
-    if (meeting.end < meeting.last_call)
-      return fmt::format("#{} of {} ends before its last member has called", which.second,
-                         to_string(timeline.gangs[which.first]));
   return {};
 }
 

@@ -42,15 +42,15 @@ TEST(RunsAreExplained, MembersThatDoNotMeetAreCaught) {
   expect_caught(runs_are_explained(subject), "timelines_are_whole", "ends both at step");
 }
 
-// For all of its members alike.
-TEST(RunsAreExplained, AnOperationThatEndsBeforeItsLastCallIsCaught) {
+// As if each member had been alone.
+TEST(RunsAreExplained, AnOperationThatEndsAtOnceForEachMemberIsCaught) {
   const Subject subject = with_timeline([](sim::Timeline& timeline) {
     for (sim::TimelineLane& lane : timeline.lanes)
       for (sim::TimelineSlice& slice : lane.slices)
         if (slice.status == sim::SliceStatus::complete && slice.sequence_number == 0)
           slice.last_step = slice.first_step;
   });
-  expect_caught(runs_are_explained(subject), "timelines_are_whole", "ends b");
+  expect_caught(runs_are_explained(subject), "timelines_are_whole", "ends both at step");
 }
 
 TEST(RunsAreExplained, TimeThatGoesBackIsCaught) {
