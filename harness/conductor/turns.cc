@@ -190,8 +190,9 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
 
 Turns::Heard Turns::listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken) {
   if (!turn.is_free) return listen_for_one(turn, waiting, has_spoken);
-  // Whoever takes turns listens until it is its own.
-  return taking_turns_ > 0 ? Heard::nothing_yet : listen_for_any(waiting);
+  // Whoever takes turns listens until it is its own; and whoever can run goes first.
+  const bool others_go_on = taking_turns_ > 0 || turn.rank.others_can_run();
+  return others_go_on ? Heard::nothing_yet : listen_for_any(waiting);
 }
 
 Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,

@@ -166,6 +166,31 @@ TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
   EXPECT_EQ(turns.irreproducible(), "");
 }
 
+// Rank 0 starts a context that can run at once, while rank 1 listens.
+TEST(TurnsOfContexts, NobodyListensToAllWhileAContextCanRun) {
+  Poller poller;
+  TurnOptions options = endless;
+  options.is_free = true;
+  Turns turns(poller, options);
+  const RankProcess process;
+  const auto limit = Clock::now() + 20s;
+  bool has_run = false;
+  const auto is_over = [&] { return has_run || Clock::now() >= limit; };
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    Turns::Turn turn{.rank = rank, .process = process};
+    if (rank.rank() == 1) {
+      turns.wait(turn, is_over);
+      return;
+    }
+    turns.wait(turn, [] { return true; });
+    const auto late = rank.runtime().start_thread("late", [&] { has_run = true; });
+    turns.wait(turn, is_over);
+    late->join();
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_LT(Clock::now(), limit);
+}
+
 // Its main thread sleeps while another one has made a call.
 TEST(TurnsOfContexts, WhoDozesLetsTheOthersGoOnAndIsListenedToAfterAStep) {
   for (const bool wakes_by_itself : {false, true}) {
