@@ -134,28 +134,40 @@ Stillness stillness_of_thread(const std::string& path, const RankProcess& proces
   return is_idle(*call) ? Stillness::dozing : Stillness::none;
 }
 
-// All threads, if all of them wait; otherwise none.
-std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
-  std::vector<WaitingThread> threads;
+// All threads of the process; of one that is several ranks, those of this rank that have called.
+std::vector<pid_t> threads_of(const RankProcess& process) {
+  std::vector<pid_t> threads;
   std::error_code gone;
   for (auto entry = std::filesystem::directory_iterator(tasks_of(process), gone);
        !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
-    WaitingThread thread{.id = static_cast<pid_t>(std::stol(entry->path().filename()))};
-    const std::optional<WaitStatus> status = wait_status_of(entry->path());
-    thread.is = stillness_of_thread(entry->path(), process, thread.id);
+    const auto thread = static_cast<pid_t>(std::stol(entry->path().filename()));
+    const auto is_it = [thread](const auto& caller) { return is_of(*caller, thread); };
+    if (!process.is_shared || std::ranges::any_of(process.callers, is_it))
+      threads.push_back(thread);
+  }
+  if (gone) threads.clear();
+  return threads;
+}
+
+// All of these threads, if all of them wait; otherwise none.
+std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
+  std::vector<WaitingThread> threads;
+  for (const pid_t id : threads_of(process)) {
+    const std::string path = fmt::format("{}/{}", tasks_of(process), id);
+    const std::optional<WaitStatus> status = wait_status_of(path);
+    WaitingThread thread{.id = id, .is = stillness_of_thread(path, process, id)};
     if (!status || thread.is == Stillness::none) return {};
     if (status->catches_alarms) thread.is = Stillness::dozing;  // a timer may wake it
     thread.waits = status->waits;
     threads.push_back(thread);
   }
-  if (gone) threads.clear();
   return threads;
 }
 
 }  // namespace
 
 Stillness stillness_of(const RankProcess& process, pid_t thread) {
-  if (process.id == 0 || process.has_ended || process.is_shared) return Stillness::none;
+  if (process.id == 0 || process.has_ended) return Stillness::none;
   const pid_t first = thread == 0 ? process.id : thread;
   const std::optional<SystemCall> call =
       system_call_of(fmt::format("{}/{}", tasks_of(process), first));
@@ -164,9 +176,8 @@ Stillness stillness_of(const RankProcess& process, pid_t thread) {
   // One that was seen to wait may since have been woken by one that was seen later. If none has
   // waited anew, all waited at once, between the two looks.
   if (before.empty() || before != waiting_threads(process)) return Stillness::none;
-  if (std::ranges::all_of(before,
-                          [](const WaitingThread& one) { return one.is == Stillness::at_rest; }))
-    return Stillness::at_rest;
+  const auto is_at_rest = [](const WaitingThread& one) { return one.is == Stillness::at_rest; };
+  if (!process.is_shared && std::ranges::all_of(before, is_at_rest)) return Stillness::at_rest;
   const bool is_a_call_open = std::ranges::any_of(before, [&](const WaitingThread& one) {
     return one.id != first && awaits_answer(process, one.id);
   });

@@ -19,7 +19,8 @@ enum class Stillness : std::uint8_t {
 // only dozes: a timer may wake it. `thread`, which should speak, is looked at first, and makes no
 // call; 0: the main one.
 //
-// None where the system does not tell, and of a process that is several ranks.
+// None where the system does not tell. A process that is several ranks is never at rest, and dozes
+// by what is known of the threads of this one.
 Stillness stillness_of(const RankProcess& process, pid_t thread = 0);
 
 inline bool is_at_rest(const RankProcess& process) {

@@ -21,7 +21,7 @@ TEST(Rest, IsThatOfThreadsThatWaitForEachOtherAndForUs) {
   EXPECT_EQ(stillness_of(threads.process(), static_cast<pid_t>(threads.caller().hello.thread)),
             Stillness::at_rest);
   threads.process().is_shared = true;
-  EXPECT_FALSE(is_at_rest(threads.process()));
+  EXPECT_EQ(stillness_of(threads.process()), Stillness::dozing);
   threads.process().is_shared = false;
   threads.process().has_ended = true;
   EXPECT_FALSE(is_at_rest(threads.process()));
