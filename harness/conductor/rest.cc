@@ -178,9 +178,8 @@ Stillness stillness_of(const RankProcess& process, pid_t thread) {
   if (before.empty() || before != waiting_threads(process)) return Stillness::none;
   const auto is_at_rest = [](const WaitingThread& one) { return one.is == Stillness::at_rest; };
   if (!process.is_shared && std::ranges::all_of(before, is_at_rest)) return Stillness::at_rest;
-  const bool is_a_call_open = std::ranges::any_of(before, [&](const WaitingThread& one) {
-    return one.id != first && awaits_answer(process, one.id);
-  });
+  const bool is_a_call_open = std::ranges::any_of(
+      before, [&](const WaitingThread& one) { return awaits_answer(process, one.id); });
   return waits_or_sleeps(*call) && is_a_call_open ? Stillness::dozing : Stillness::none;
 }
 

@@ -88,21 +88,32 @@ TEST(Rest, WithOtherWaitsOfThreadsThatMakeNoCallsItDozes) {
 
 TEST(Rest, IsNoneOfAProcessThatWorks) {
   EXPECT_TRUE(TwoThreads([] {}, [](int) { wait_for_lock(); }).stays_awake());
-  // Two threads that wake each other, of which mostly one waits.
+  // Two threads that wake each other: one of them works, but each mostly waits when it is looked
+  // at.
   static sem_t* const first = make_semaphore();
   static sem_t* const second = make_semaphore();
-  EXPECT_TRUE(TwoThreads(
-                  [] {
-                    ::sem_post(first);
-                    ::sem_wait(second);
-                  },
-                  [](int) {
-                    for (;;) {
-                      ::sem_wait(first);
-                      ::sem_post(second);
-                    }
-                  })
-                  .stays_awake());
+  const auto work = [] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  const TwoThreads threads(
+      [work] {
+        work();
+        ::sem_post(first);
+        ::sem_wait(second);
+      },
+      [work](int) {
+        for (;;) {
+          ::sem_wait(first);
+          work();
+          ::sem_post(second);
+        }
+      });
+  int still = 0;
+  for (int look = 0; look < 3000; ++look)
+    if (stillness_of(threads.process()) != Stillness::none) ++still;
+  EXPECT_EQ(still, 0);
 }
 
 TEST(Rest, AWatcherIsNobodyToWaitFor) {

@@ -243,6 +243,7 @@ TEST(Turns, AnInterruptMakesOfWhoeverIsOutsideOneThatIsStuckBusyOrNot) {
 TEST(Turns, WhoIsOutsideOfCallsIsWhereItIsNow) {
   std::atomic<bool> interrupt = false;
   std::atomic<bool> is_over = false;
+  std::promise<void> watches;
   std::jthread impatient;
   std::jthread watcher;  // outlives the world, whose end it waits for
   ConductedWorld world({.world_size = 2, .turns = {.interrupt = &interrupt}});
@@ -251,17 +252,18 @@ TEST(Turns, WhoIsOutsideOfCallsIsWhereItIsNow) {
     if (client.rank() == 0) return void(client.call(barrier()));
     HelloMessage hello = Client::caller(1, 2);
     hello.is_watcher = true;
-    watcher = std::jthread([hello, path = client.path()] {
+    watcher = std::jthread([hello, &watches, path = client.path()] {
       try {
         Client own(path, hello);
         own.set_stack({{{.name = "MainThread",
                          .frames = {{.file = "data.py", .function = "load", .line = 99}}}}});
+        watches.set_value();
         own.receive();
       } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
       }
     });
     impatient = std::jthread([&] {
-      std::this_thread::sleep_for(50ms);
+      watches.get_future().wait();
       interrupt = true;
       std::this_thread::sleep_for(300ms);
       is_over = true;

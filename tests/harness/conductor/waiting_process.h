@@ -73,6 +73,7 @@ class TwoThreads {
   TwoThreads& operator=(const TwoThreads&) = delete;
 
   RankProcess& process() { return process_; }
+  const RankProcess& process() const { return process_; }
   Caller& caller() { return *process_.callers.front(); }
   void answer() { static_cast<void>(::write(socket_.get(), "", 1)); }
 
