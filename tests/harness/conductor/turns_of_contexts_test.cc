@@ -166,6 +166,38 @@ TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
   EXPECT_EQ(turns.irreproducible(), "");
 }
 
+// As after a signal.
+TEST(TurnsOfContexts, AProcessAtRestThatSpeaksAllTheSameIsHeard) {
+  TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
+  Poller poller;
+  TurnOptions options = endless;
+  options.is_free = true;
+  Turns turns(poller, options);
+  const RankProcess other;
+  const auto limit = Clock::now() + 20s;
+  bool has_spoken = false;
+  bool is_heard = false;
+  const auto let_it_speak = [&] {
+    if (!has_spoken && !turns.resting_ranks().empty()) {
+      has_spoken = true;
+      turns.note_arrival();
+    }
+    return is_heard || Clock::now() >= limit;
+  };
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    Turns::Turn turn{.rank = rank, .process = rank.rank() == 0 ? threads.process() : other};
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(1s);  // until nobody else can go on
+      turns.wait(turn, let_it_speak);
+      return;
+    }
+    turns.wait(turn, [&] { return has_spoken; });
+    is_heard = true;
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_LT(Clock::now(), limit);
+}
+
 // Rank 0 starts a context that can run at once, while rank 1 listens.
 TEST(TurnsOfContexts, NobodyListensToAllWhileAContextCanRun) {
   Poller poller;
