@@ -50,6 +50,7 @@ TEST(Exploration, OnAnotherBackendProvesWhereThereIsNoChoice) {
   EXPECT_EQ(looks.claim, Claim::sampled);
   EXPECT_EQ(looks.coverage.runs, 1U);
   EXPECT_EQ(looks.every->unguided, sim::Unguided::backend);
+  EXPECT_EQ(looks.every->contests, 0U);  // no Guide has counted them
 }
 
 TEST(ExplorationCoverage, CountsFaultsOfEachRankAndErrorsThatWereContained) {

@@ -35,9 +35,10 @@ class GlooEndpointTest : public testing::Test {
   }
 };
 
-// In which schedules one ends like this in which rank 0 closes its connection and rank 1 sends.
+// In which schedules one ends like this in which rank 0 closes its connection and rank 1 sends, or
+// receives.
 TEST_F(GlooEndpointTest, WhatAClosedConnectionEndsAnotherScheduleMayNot) {
-  const auto schedules = [](bool is_first, bool closes) {
+  const auto schedules = [](bool is_first, bool closes, bool receives = false) {
     return run_endpoints({.world_size = 2},
                          [=](gloo::transport::Context& context, Runtime& runtime) {
                            int value = 0;
@@ -56,6 +57,8 @@ TEST_F(GlooEndpointTest, WhatAClosedConnectionEndsAnotherScheduleMayNot) {
                            if (context.rank == 0) return context.getPair(1)->close();
                            EXPECT_THROW(
                                {
+                                 if (receives) buffer->recv(0, 5);
+                                 if (receives) buffer->waitRecv();
                                  buffer->send(0, 5);
                                  buffer->waitSend();
                                },
@@ -67,6 +70,8 @@ TEST_F(GlooEndpointTest, WhatAClosedConnectionEndsAnotherScheduleMayNot) {
   EXPECT_EQ(schedules(false, false), Schedules::every);
   EXPECT_EQ(schedules(true, true), Schedules::at_least_this);
   EXPECT_EQ(schedules(false, true), Schedules::at_least_this);
+  EXPECT_EQ(schedules(true, true, true), Schedules::at_least_this);
+  EXPECT_EQ(schedules(false, true, true), Schedules::at_least_this);
 }
 
 TEST_F(GlooEndpointTest, SendsAndReceives) {
