@@ -94,8 +94,8 @@ bool is_asked_by_us(const RankProcess& process, pid_t thread) {
 
 // What the status of a thread says of it.
 struct WaitStatus {
-  std::uint64_t waits = 0;  // how often it has waited so far
-  bool catches_alarms = false;
+  std::uint64_t waits = 0;       // how often it has waited so far
+  bool catches_signals = false;  // that come by themselves: from a timer, or as a child ends
 };
 
 std::optional<WaitStatus> wait_status_of(const std::string& thread) {
@@ -109,7 +109,7 @@ std::optional<WaitStatus> wait_status_of(const std::string& thread) {
     std::uint64_t number = 0;
     words >> (is_mask ? std::hex : std::dec) >> number;
     if (is_mask)
-      status.catches_alarms = (number >> (SIGALRM - 1) & 1) != 0;
+      status.catches_signals = ((number >> (SIGALRM - 1) | number >> (SIGCHLD - 1)) & 1) != 0;
     else
       status.waits += number;
     ++found;
@@ -157,7 +157,7 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
     const std::optional<WaitStatus> status = wait_status_of(path);
     WaitingThread thread{.id = id, .is = stillness_of_thread(path, process, id)};
     if (!status || thread.is == Stillness::none) return {};
-    if (status->catches_alarms) thread.is = Stillness::dozing;  // a timer may wake it
+    if (status->catches_signals) thread.is = Stillness::dozing;
     thread.waits = status->waits;
     threads.push_back(thread);
   }

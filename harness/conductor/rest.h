@@ -15,9 +15,9 @@ enum class Stillness : std::uint8_t {
 
 // What the threads of a process wait for, as Linux shows it. At rest they wait without a timeout,
 // for locks, conditions or joins of the same process (private futexes), or for answers to calls: so
-// they stay until one of them is answered, unless somebody sends a signal. One that catches SIGALRM
-// only dozes: a timer may wake it. `thread`, which should speak, is looked at first, and makes no
-// call; 0: the main one.
+// they stay until one of them is answered, unless somebody sends a signal. Who catches SIGALRM or
+// SIGCHLD only dozes: a timer may wake it, or the end of a child. `thread`, which should speak, is
+// looked at first, and makes no call; 0: the main one.
 //
 // None where the system does not tell. A process that is several ranks is never at rest, and dozes
 // by what is known of the threads of this one.

@@ -65,15 +65,17 @@ TEST(Rest, WhoWaitsForTheCallOfAnotherThreadWithATimeoutDozes) {
   expect(Stillness::none, [] { ::pause(); });
 }
 
-TEST(Rest, WhoCatchesAlarmsMayBeWokenByATimer) {
-  TwoThreads threads(
-      [] {
-        ::signal(SIGALRM, [](int) {});
-        wait_for_lock();
-      },
-      make_call);
-  threads.caller().awaits_answer = true;
-  EXPECT_TRUE(threads.comes_to(Stillness::dozing));
+TEST(Rest, WhoCatchesSignalsOfTimersOrChildrenMayBeWokenByThem) {
+  for (const int signal : {SIGALRM, SIGCHLD}) {
+    TwoThreads threads(
+        [signal] {
+          ::signal(signal, [](int) {});
+          wait_for_lock();
+        },
+        make_call);
+    threads.caller().awaits_answer = true;
+    EXPECT_TRUE(threads.comes_to(Stillness::dozing)) << signal;
+  }
 }
 
 TEST(Rest, WithOtherWaitsOfThreadsThatMakeNoCallsItDozes) {

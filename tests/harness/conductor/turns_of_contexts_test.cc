@@ -105,6 +105,12 @@ constexpr TurnOptions endless{.patience = 1h,
                               .sleep_limit = 1h,
                               .silent_threads_limit = 1h};
 
+TurnOptions free_and_endless() {
+  TurnOptions options = endless;
+  options.is_free = true;
+  return options;
+}
+
 TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
   TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
   RankProcess& process = threads.process();
@@ -170,9 +176,7 @@ TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
 TEST(TurnsOfContexts, AProcessAtRestThatSpeaksAllTheSameIsHeard) {
   TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
   Poller poller;
-  TurnOptions options = endless;
-  options.is_free = true;
-  Turns turns(poller, options);
+  Turns turns(poller, free_and_endless());
   const RankProcess other;
   const auto limit = Clock::now() + 20s;
   bool has_spoken = false;
@@ -201,9 +205,7 @@ TEST(TurnsOfContexts, AProcessAtRestThatSpeaksAllTheSameIsHeard) {
 // Rank 0 starts a context that can run at once, while rank 1 listens.
 TEST(TurnsOfContexts, NobodyListensToAllWhileAContextCanRun) {
   Poller poller;
-  TurnOptions options = endless;
-  options.is_free = true;
-  Turns turns(poller, options);
+  Turns turns(poller, free_and_endless());
   const RankProcess process;
   const auto limit = Clock::now() + 20s;
   bool has_run = false;
