@@ -115,8 +115,10 @@ class Turns::Waiting {
   // that one of its threads may have said.
   Stillness stillness(bool has_heard) {
     const auto now = Idleness::Clock::now();
-    if (has_heard && turn_.process.has_threads()) return stillness_of(turn_.process, turn_.thread);
-    if (now < next_) return Stillness::none;
+    if (has_heard && turn_.process.has_threads())
+      pause_ = Duration(0);  // it may wait as soon as it has said it
+    else if (now < next_)
+      return Stillness::none;
     pause_ = std::clamp(2 * pause_, first_pause, slice);
     next_ = now + pause_;
     return stillness_of(turn_.process, turn_.thread);
@@ -201,6 +203,7 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
   while (!has_spoken()) {
     const bool has_heard = poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
+    if (has_heard && has_spoken()) break;  // what it does since is no matter
     const Stillness stillness = waiting.stillness(has_heard);
     if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);

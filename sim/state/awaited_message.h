@@ -18,7 +18,8 @@ class AwaitedMessage {
  public:
   virtual ~AwaitedMessage() = default;
 
-  // Root ranks that could end the wait, ascending.
+  // Root ranks that could end the wait, ascending. The rank itself: its other contexts could, if
+  // the message takes any.
   virtual std::vector<int> awaited_ranks() const = 0;
 
   // Whether any one of them suffices.

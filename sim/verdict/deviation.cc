@@ -91,8 +91,12 @@ Outlook outlook_of(const CallSequences& sequences, Place odd, Place expected) {
 }
 
 bool is_out_of_step(const CallSequences& sequences, Place odd, Place expected) {
-  if (step_at(sequences, odd).call->status == SliceStatus::failed)
-    return arguments_of(sequences, odd) != arguments_of(sequences, expected);
+  const RecordedCall& call = *step_at(sequences, odd).call;
+  if (call.status == SliceStatus::failed)
+    return arguments_of(sequences, odd) != arguments_of(sequences, expected) ||
+           // They differ in their lists of ranks, which are not recorded.
+           sequences.histories().calls[call.call].call.kind ==
+               to_string(OperationKind::create_gang);
   const Steps own = steps_from(sequences, odd);
   const Steps right = steps_from(sequences, expected);
   const std::size_t if_in_step = common_length(own.subspan(1), right.subspan(1));

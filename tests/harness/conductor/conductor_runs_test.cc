@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "tests/harness/conductor/conducted_world.h"
+#include "tests/harness/conductor/waiting_process.h"
 
 namespace gang::harness {
 namespace {
@@ -332,6 +333,53 @@ TEST(ConductorRuns, AFrameWithoutAFileHasItsFunction) {
   ASSERT_EQ(result.report.blocked.size(), 1U);
   ASSERT_EQ(result.report.blocked[0].call_stack.size(), 1U);
   EXPECT_EQ(result.report.blocked[0].call_stack[0].function, "built_in");
+}
+
+// One process that waits for a key which nobody sets, and then does `afterwards`; `go_on` is called
+// between the verdict and the end of the run. How long that end took.
+std::chrono::nanoseconds end_of_deadlock(
+    const std::function<void()>& afterwards,
+    const std::function<void(pid_t)>& go_on = [](pid_t) {}) {
+  const SharedMemory memory(sizeof(pid_t));
+  auto* const process = memory.at<pid_t>(0);
+  std::ostringstream out;
+  Conductor conductor({.world_size = 1}, RankSelection("none"), out, out);
+  conductor.set_launcher(
+      std::make_unique<TestForks>(conductor.poller(), conductor.events(), [&](Client& client, int) {
+        *process = ::getpid();
+        try {
+          client.store({.function = StoreFunction::get, .keys = {"never"}});
+        } catch (const RunEnded&) {
+          afterwards();
+        }
+      }));
+  const RunResult result =
+      run(conductor.program("test"), {.program = "test", .world_size = 1}, {.settles = false});
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  go_on(*process);
+  const auto begin = std::chrono::steady_clock::now();
+  conductor.end_run(result.report, to_string(result));
+  return std::chrono::steady_clock::now() - begin;
+}
+
+// A process that has been told waits for nothing of ours, though it has not read that yet.
+TEST(ConductorRuns, AProcessHasTimeToEndOnceItIsTold) {
+  const SharedMemory memory(sizeof(std::atomic<bool>));
+  auto* const has_ended = memory.at<std::atomic<bool>>(0);
+  std::jthread releases;
+  end_of_deadlock([has_ended] { *has_ended = true; },
+                  [&releases](pid_t process) {
+                    ::kill(process, SIGSTOP);
+                    releases = std::jthread([process] {
+                      std::this_thread::sleep_for(300ms);
+                      ::kill(process, SIGCONT);
+                    });
+                  });
+  EXPECT_TRUE(*has_ended);
+}
+
+TEST(ConductorRuns, AProcessThatCannotEndIsNotWaitedFor) {
+  EXPECT_LT(end_of_deadlock(waiting::wait_for_lock), 2s);
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Works of a rank: waiting for them, testing and dropping them.
+#include <chrono>
+#include <future>
+
 #include "harness/conductor/rank_service.h"
 #include "tests/harness/conductor/conducted_world.h"
 #include "tests/harness/conductor/int_operations.h"
@@ -184,6 +187,32 @@ TEST(RankServiceWorks, TwoThreadsMayWaitForOneWork) {
     wait(client);
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+// Main waits, with a timeout, for what another thread does after its second start: neither has it
+// been seen to go on by itself, nor does whoever has just spoken.
+TEST(RankServiceWorks, AStartLetsTheOtherThreadsOfItsProcessGoOn) {
+  ConductedWorld world({.world_size = 1});
+  world.fork(0, [](Client& client) {
+    std::promise<void> has_started;
+    const std::jthread other = start_thread(client, "other", [&has_started](Client& own) {
+      sum(own, 1);
+      std::vector<std::uint64_t> works;
+      for (int i = 0; i < 2; ++i) {
+        works.push_back(own.start(int_sum(1)));
+        std::this_thread::sleep_for(200ms);
+      }
+      has_started.set_value();
+      std::this_thread::sleep_for(200ms);
+      own.wait(works);
+    });
+    has_started.get_future().wait_for(1000s);
+    sum(client, 1);
+  });
+  const RunResult result = world.run([](Client&) {});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.counts.rank_operations, 4U);
+  EXPECT_EQ(world.conductor().turns().irreproducible(), "");
 }
 
 }  // namespace

@@ -197,6 +197,17 @@ TEST(Turns, AnIdleProcessLosesItsTurnAndTheReportSaysSo) {
   EXPECT_THAT(world.conductor().turns().stuck_ranks(), IsEmpty());
 }
 
+// Of a process that is several ranks, only the threads of this one count.
+TEST(Turns, WhoWaitsForACallOfItsOtherThreadLosesNothingWhereOtherRanksShareItsProcess) {
+  ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
+  const RunResult result = world.run([](Client& client) {
+    start_thread(client, "other", [](Client& own) { own.call(barrier()); }).join();
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(world.conductor().turns().irreproducible(), "");
+}
+
 TEST(Turns, AllIdleOutsideOfCallsIsAProbableDeadlock) {
   std::promise<void> never;
   const std::shared_future<void> is_over = never.get_future().share();

@@ -1,5 +1,6 @@
 """Correct: ranks wait in many ways for what they have other threads do."""
 
+import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,12 @@ import torch.distributed as dist
 def average(tensor, group):
     dist.all_reduce(tensor, group=group)
     tensor /= dist.get_world_size()
+
+
+def compute():
+    end = time.perf_counter() + random.SystemRandom().choice((0, 0.004, 0.008))
+    while time.perf_counter() < end:
+        pass
 
 
 def main():
@@ -45,6 +52,24 @@ def main():
     is_done.wait()
     dist.barrier()
     thread.join()
+
+    # Both go on after a call that neither waits for, however fast they are.
+    has_started = threading.Event()
+
+    def average_afterwards():
+        has_started.wait()
+        compute()
+        average(loss, group)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(average, loss, group).result()
+        other = pool.submit(average_afterwards)
+        work = dist.all_reduce(torch.ones(1), async_op=True)
+        has_started.set()
+        compute()
+        dist.barrier()
+        work.wait()
+        other.result()
     assert loss[0] == (dist.get_world_size() - 1) / 2, loss
     if dist.get_rank() == 0:
         print("all well")

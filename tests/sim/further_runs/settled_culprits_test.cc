@@ -1,5 +1,7 @@
 #include "sim/further_runs/settled_culprits.h"
 
+#include <algorithm>
+
 #include "sim/faults/fault_plan.h"
 #include "sim/further_runs/settled_run.h"
 #include "tests/sim/verdict/recorded_worlds.h"
@@ -64,6 +66,22 @@ TEST(SettledCulprits, WhatAProcessHasSaidOfItsGroupsStaysTheCause) {
   EXPECT_EQ(report.findings[0].message, told.message);
   EXPECT_EQ(report.findings[0].ranks, told.ranks);
   EXPECT_EQ(report.findings[0].location, told.location);
+}
+
+// In a gang of two, its calls do not tell which of them is wrong; those of the other pair do.
+TEST(SettledCulprits, WhoMakesItsGangsInAnotherOrderIsTheCulpritEvenOfTwo) {
+  const RankProgram program = [](SimulatedRank& rank) {
+    const auto tp = pair_of(rank);
+    std::vector<int> members = {0, 1};
+    if (rank.rank() == 3) std::ranges::swap(members[0], members[1]);
+    for (const int member : members)
+      tp->create_gang(std::vector{member}, {}, line(static_cast<std::uint32_t>(5 + member)));
+  };
+  ASSERT_THAT(run(4, program).findings.at(0).ranks, ElementsAre(2, 3));
+  const Report report = run_settled({.world_size = 4}, program);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].id, finding_id::group_creation_order);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
 }
 
 // -- Faults --
