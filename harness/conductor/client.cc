@@ -102,7 +102,7 @@ std::size_t Client::wait_any(const std::vector<std::uint64_t>& ids) {
 }
 
 bool Client::test(std::uint64_t id) {
-  tell(TestMessage{id});
+  tell(TestMessage{.id = id, .threads = silent_threads_});
   return answer<TestedMessage>().is_complete;
 }
 

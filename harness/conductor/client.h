@@ -42,8 +42,11 @@ class Client {
   std::uint64_t seed() const noexcept { return welcome_.seed; }
   const std::string& path() const noexcept { return path_; }
 
-  // How many threads of the process have never said hello, as later calls will say.
-  void set_silent_threads(std::uint32_t count) noexcept { silent_threads_ = count; }
+  // The native ids of the threads of the process that have never said hello, as later calls will
+  // say.
+  void set_silent_threads(std::vector<std::uint32_t> threads) {
+    silent_threads_ = std::move(threads);
+  }
 
   // What it says when it is asked where it is.
   void set_stack(StackMessage stack) { stack_ = std::move(stack); }
@@ -85,7 +88,7 @@ class Client {
   HelloMessage hello_;
   Descriptor socket_;
   WelcomeMessage welcome_;
-  std::uint32_t silent_threads_ = 0;
+  std::vector<std::uint32_t> silent_threads_;
   StackMessage stack_;
   std::optional<std::string> verdict_;  // that the run has ended with
 };

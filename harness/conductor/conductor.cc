@@ -94,6 +94,7 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
     rank.watcher = std::move(caller);
   } else {
     rank.callers.push_back(std::move(caller));
+    ++rank.steps;
     Caller* const known = rank.callers.back().get();
     poller_.add(connection.descriptor(), [this, known] { read(*known); });
   }
@@ -115,7 +116,10 @@ void Conductor::began(int rank, pid_t process) {
   for (const auto& other : processes_)
     if (other->id == process && other->rank != rank) known.is_shared = other->is_shared = true;
   // A test's ranks may be threads of this process.
-  if (process != ::getpid()) janitor_.add(process);
+  if (process == ::getpid())
+    known.is_shared = true;
+  else
+    janitor_.add(process);
   known.ended_by = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   // Whoever starts processes says how they end.
   if (!launcher_->launches()) watch_end(known);

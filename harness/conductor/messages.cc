@@ -76,17 +76,18 @@ void fields(auto& io, Is<OperationMessage> auto& message) {
   io.text(message.label);
   io.site(message.call_site);
   io.bytes(message.data);
-  if (message.is_blocking) io.template number<std::uint32_t>(message.threads);
+  if (message.is_blocking) io.numbers(message.threads);
 }
 
 void fields(auto& io, Is<WaitMessage> auto& message) {
   io.numbers(message.ids);
-  io.template number<std::uint32_t>(message.threads);
+  io.numbers(message.threads);
   io.site(message.call_site);
 }
 
 void fields(auto& io, Is<TestMessage> auto& message) {
   io.template number<std::uint64_t>(message.id);
+  io.numbers(message.threads);
 }
 
 void fields(auto& io, Is<DropMessage> auto& message) {
@@ -113,7 +114,7 @@ void fields(auto& io, Is<StoreMessage> auto& message) {
   io.list(message.keys, [&io](auto& key) { io.text(key); });
   io.list(message.values, [&io](auto& value) { io.bytes(value); });
   io.timeout(message.timeout);
-  io.template number<std::uint32_t>(message.threads);
+  io.numbers(message.threads);
   io.site(message.call_site);
 }
 

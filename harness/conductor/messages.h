@@ -19,7 +19,7 @@
 
 namespace gang::harness {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 // Keeps texts of call sites for as long as reports may name them. Equal texts are kept once.
 class KeptTexts {
@@ -73,18 +73,19 @@ struct OperationMessage {
   std::string label;
   CallSite call_site;
   std::vector<std::byte> data;
-  std::uint32_t threads = 0;  // if it is blocking
+  std::vector<std::uint32_t> threads;  // if it is blocking
 };
 
 struct WaitMessage {
   std::vector<std::uint64_t> ids;
   bool is_for_any = false;  // one of them suffices: at least one, and all different
-  std::uint32_t threads = 0;
+  std::vector<std::uint32_t> threads;
   CallSite call_site;
 };
 
 struct TestMessage {
   std::uint64_t id = 0;
+  std::vector<std::uint32_t> threads;
 };
 
 struct DropMessage {
@@ -123,7 +124,7 @@ struct StoreMessage {
   std::vector<std::string> keys;
   std::vector<std::vector<std::byte>> values;
   std::optional<Duration> timeout;
-  std::uint32_t threads = 0;
+  std::vector<std::uint32_t> threads;
   CallSite call_site;
 };
 

@@ -46,7 +46,7 @@ struct RankProcess {
   int rank = 0;
   pid_t id = 0;            // 0: it is not known yet
   Descriptor ended_by;     // a pidfd; not open: not known yet, or ended
-  bool is_shared = false;  // with other ranks, which are threads
+  bool is_shared = false;  // with other ranks, which are threads, or with the conductor
   bool has_ended = false;
   bool has_said_bye = false;       // its first caller has
   std::optional<int> wait_status;  // as waitpid gives it, where that is known
@@ -55,7 +55,7 @@ struct RankProcess {
   std::unique_ptr<Caller> watcher;
   JoinedGangs gangs;                // during the run
   std::uint32_t other_threads = 0;  // Python threads that have never called, as last heard
-  std::uint64_t steps = 0;          // answers, and requests that have none
+  std::uint64_t steps = 0;          // hellos, answers, and requests that have none
 
   // `caller`, one of its callers, calls at `call_site`. It was outside of calls when it would have
   // been in a real run.

@@ -11,31 +11,9 @@
 #include "gang/operation_checks.h"
 #include "harness/conductor/lateness.h"
 #include "harness/conductor/told_error.h"
-#include "sim/state/awaited_message.h"
 
 namespace gang::harness {
 namespace {
-
-// What a thread waits for until another one of its rank starts the operation.
-class OperationStart final : public sim::AwaitedMessage {
- public:
-  OperationStart(int rank, std::uint64_t id, const CallSite& call_site)
-      : rank_(rank), id_(id), call_site_(call_site) {}
-
-  std::vector<int> awaited_ranks() const override { return {rank_}; }
-  bool takes_any() const override { return true; }
-  const Collective* call() const override { return nullptr; }
-  const GangInfo* gang() const override { return nullptr; }
-  std::string describe() const override {
-    return fmt::format("wait for operation {}, which no thread has started", id_);
-  }
-  CallSite call_site() const override { return call_site_; }
-
- private:
-  int rank_;
-  std::uint64_t id_;
-  CallSite call_site_;
-};
 
 // Throws `error`, at `call_site` unless it knows better where it comes from.
 [[noreturn]] void throw_at(const CallSite& call_site, const std::exception_ptr& error) {
@@ -57,7 +35,9 @@ RankService::RankService(Conductor& conductor, Rank& rank)
     : conductor_(conductor),
       rank_(rank),
       simulated_(*rank.simulated()),
-      process_(conductor.process_for(rank)) {
+      process_(conductor.process_for(rank)),
+      operations_(simulated_),
+      silent_threads_(process_, conductor.turns_) {
   process_.gangs.join(0, rank.root());
 }
 
@@ -70,10 +50,7 @@ void RankService::run() {
   if (Caller* const first = await_first_caller()) serve(*first);
   await_end();
   throw_failure();
-  // What it never waited for outlives its program.
-  for (auto& [id, operation] : operations_) dropped_.push_back(std::move(operation));
-  operations_.clear();
-  conductor_.keep_until_next_run(std::move(dropped_));
+  conductor_.keep_until_next_run(operations_.take_rest());
   process_.gangs.close_all();
 }
 
@@ -138,22 +115,30 @@ void RankService::listen(Turns::Turn& turn, const std::function<bool()>& has_spo
 }
 
 void RankService::serve_new_callers() {
-  // More may come while one starts.
-  for (std::size_t i = 0; i < process_.callers.size(); ++i) {
-    Caller& caller = *process_.callers[i];
-    if (std::exchange(caller.is_served, true)) continue;
+  std::vector<Caller*> callers;
+  for (const auto& caller : process_.callers)
+    if (!std::exchange(caller->is_served, true)) callers.push_back(caller.get());
+  // Not in the order of their hellos, which is a matter of time: as they were started.
+  std::ranges::sort(callers, {}, [](const Caller* caller) { return caller->hello.thread; });
+  for (Caller* const caller : callers) {
     simulated_.note_choice();  // its threads may agree among themselves who goes first
-    threads_.push_back(
-        rank_.runtime().start_thread(caller.hello.thread_name, [this, &caller] { serve(caller); }));
+    threads_.push_back(rank_.runtime().start_thread(caller->hello.thread_name,
+                                                    [this, caller] { serve(*caller); }));
   }
+}
+
+// A thread of the process makes a call, and `silent` are those that have never called: who does so
+// now is served first.
+void RankService::stop_other_threads(const std::vector<std::uint32_t>& silent) {
+  process_.other_threads = silent_threads_.settle(simulated_, silent);
+  serve_new_callers();
+  if (process_.other_threads > 0) watch_silent_threads();
 }
 
 // While a process has threads that have never called, nothing is known about them: one may still
 // make the call that others wait for.
-void RankService::watch_silent_threads(std::uint32_t count) {
-  process_.other_threads = count;
-  if (count == 0 || watches_silent_threads_) return;
-  watches_silent_threads_ = true;
+void RankService::watch_silent_threads() {
+  if (std::exchange(watches_silent_threads_, true)) return;
   simulated_.note_choice();
   threads_.push_back(rank_.runtime().start_thread("threads that never called", [this] {
     Turns::Turn turn{.rank = simulated_, .process = process_, .is_free = true, .is_silent = true};
@@ -163,7 +148,9 @@ void RankService::watch_silent_threads(std::uint32_t count) {
     };
     while (!conductor_.is_over(process_) && process_.other_threads > 0) {
       if (!conductor_.turns_.wait(turn, is_known)) return;
-      if (may_serve()) serve_new_callers();
+      if (!may_serve()) continue;
+      conductor_.turns_.note_hasty(process_);  // it did not work when the others made their calls
+      serve_new_callers();
     }
     watches_silent_threads_ = false;
   }));
@@ -173,7 +160,8 @@ void RankService::serve(Caller& caller) {
   Session session{.caller = caller,
                   .turn = {.rank = simulated_,
                            .process = process_,
-                           .thread = static_cast<pid_t>(caller.hello.thread)},
+                           .thread = static_cast<pid_t>(caller.hello.thread),
+                           .leaves_to_new_callers = true},
                   .blocks = {}};
   try {
     while (!session.is_over) take_request(session);
@@ -190,14 +178,12 @@ void RankService::take_request(Session& session) {
   const auto has_spoken = [&] {
     if (connection.has_frame()) return true;
     conductor_.read(caller);
-    return connection.has_frame() || !connection.is_open() || process_.has_new_caller();
+    return connection.has_frame() || !connection.is_open();
   };
   listen(session.turn, std::cref(has_spoken));
-  // Who has something to do leaves them to another one that listens: whether they came before or
-  // after what it heard is a matter of time.
-  if (!connection.has_frame() || listening_ == 0) serve_new_callers();
   if (!connection.has_frame()) {
     session.is_over = !connection.is_open();
+    if (!session.is_over) serve_new_callers();
     return;
   }
   ClientMessage message = parse_message(connection.take(), conductor_.texts_);
@@ -208,23 +194,8 @@ void RankService::take_request(Session& session) {
 
 // -- Requests --
 
-std::shared_ptr<StartedOperation> RankService::operation_of(std::uint64_t id) const {
-  const auto operation = operations_.find(id);
-  if (operation == operations_.end())
-    throw ProtocolError(fmt::format("there is no operation {}", id));
-  return operation->second;
-}
-
-// The start may be on another connection, and not have been taken yet.
 std::shared_ptr<StartedOperation> RankService::await_operation(Session& session, std::uint64_t id) {
-  const auto has_started = [this, id] { return operations_.contains(id); };
-  if (!has_started() && (process_.callers.size() > 1 || process_.other_threads > 0)) {
-    const OperationStart start(rank_.rank(), id, session.turn.call_site);
-    ++awaited_starts_;
-    simulated_.await(start, has_started);
-    --awaited_starts_;
-  }
-  return operation_of(id);
+  return operations_.await(id, process_.has_threads(), session.turn.call_site);
 }
 
 void RankService::answer(Session& session, const ServerMessage& message) {
@@ -269,18 +240,15 @@ void RankService::handle(Session& session, OperationMessage& message) {
       throw ProtocolError(fmt::format("there is no block {} on this connection", message.block));
     block = known->second;
   }
-  const std::uint64_t id = message.id;
   const bool is_blocking = message.is_blocking;
   if (is_blocking) {
     session.caller.awaits_answer = true;
-    watch_silent_threads(message.threads);
+    stop_other_threads(message.threads);
   }
   GangCall call = process_.gangs.begin_call(message.group, message.kind);
   const auto operation =
       std::make_shared<StartedOperation>(std::move(message), std::move(call), std::move(block));
-  if (!operations_.emplace(id, operation).second)
-    throw ProtocolError(fmt::format("operation {} exists already", id));
-  if (awaited_starts_ > 0) simulated_.announce();
+  operations_.add(operation);
   operation->start();
   if (is_blocking) answer_with(session, {operation});
 }
@@ -289,7 +257,7 @@ void RankService::handle(Session& session, WaitMessage& message) {
   session.turn.call_site = message.call_site;
   process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
-  watch_silent_threads(message.threads);
+  stop_other_threads(message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
   for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
   if (message.is_for_any) {
@@ -325,24 +293,18 @@ void RankService::answer_with(Session& session,
   note_lateness(conductor_.turns_.long_waits(), operations, rank_.rank(), session.caller,
                 conductor_.processes_);
   for (const auto& operation : operations) done.results.push_back(result_of(*operation));
-  for (const auto& operation : operations) {
-    const auto known = operations_.find(operation->message().id);
-    if (known != operations_.end() && known->second == operation) operations_.erase(known);
-  }
+  operations_.erase(operations);
   answer(session, done);
 }
 
 void RankService::handle(Session& session, TestMessage& message) {
   session.caller.awaits_answer = true;
+  stop_other_threads(message.threads);
   const bool is_complete = await_operation(session, message.id)->test(rank_.runtime());
   answer(session, TestedMessage{is_complete});
 }
 
-void RankService::handle(Session&, DropMessage& message) {
-  // It goes on: its end would have to be waited for.
-  dropped_.push_back(operation_of(message.id));
-  operations_.erase(message.id);
-}
+void RankService::handle(Session&, DropMessage& message) { operations_.drop(message.id); }
 
 void RankService::handle(Session&, CloseMessage& message) {
   process_.gangs.gang(message.group)->close();
@@ -364,7 +326,7 @@ void RankService::handle(Session& session, StoreMessage& message) {
   session.turn.call_site = message.call_site;
   process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
-  watch_silent_threads(message.threads);
+  stop_other_threads(message.threads);
   answer(session, conductor_.store_.perform(message, simulated_));
 }
 

@@ -10,6 +10,8 @@
 #include "gang/gang.h"
 #include "gang/runtime.h"
 #include "harness/conductor/conductor.h"
+#include "harness/conductor/rank_operations.h"
+#include "harness/conductor/silent_threads.h"
 #include "harness/conductor/started_operation.h"
 #include "harness/program/rank.h"
 
@@ -44,7 +46,8 @@ class RankService {
   void serve(Caller& caller);
   void listen(Turns::Turn& turn, const std::function<bool()>& has_spoken);
   void serve_new_callers();
-  void watch_silent_threads(std::uint32_t count);
+  void stop_other_threads(const std::vector<std::uint32_t>& silent);
+  void watch_silent_threads();
   void take_request(Session& session);
 
   void handle(Session& session, GroupMessage& message);
@@ -63,7 +66,6 @@ class RankService {
   void handle(Session& session, StackMessage& message);
   [[noreturn]] void handle(Session& session, HelloMessage& message);
 
-  std::shared_ptr<StartedOperation> operation_of(std::uint64_t id) const;
   std::shared_ptr<StartedOperation> await_operation(Session& session, std::uint64_t id);
   OperationResult result_of(const StartedOperation& operation);
   void answer_with(Session& session,
@@ -74,10 +76,9 @@ class RankService {
   Rank& rank_;
   sim::SimulatedRank& simulated_;
   RankProcess& process_;
-  std::map<std::uint64_t, std::shared_ptr<StartedOperation>> operations_;
-  int awaited_starts_ = 0;  // waits for operations that are not among them yet
-  std::vector<std::shared_ptr<StartedOperation>> dropped_;
+  RankOperations operations_;
   std::exception_ptr last_error_;  // that the process was told
+  SilentThreads silent_threads_;
   bool watches_silent_threads_ = false;
   int listening_ = 0;  // contexts that are outside of calls, and serve new callers
   // The contexts of further threads. The last member: they use the others.

@@ -94,6 +94,7 @@ bool is_asked_by_us(const RankProcess& process, pid_t thread) {
 
 // What the status of a thread says of it.
 struct WaitStatus {
+  char state = 0;                // as /proc names it: R runs, S sleeps, D waits for a disk
   std::uint64_t waits = 0;       // how often it has waited so far
   bool catches_signals = false;  // that come by themselves: from a timer, or as a child ends
 };
@@ -103,6 +104,7 @@ std::optional<WaitStatus> wait_status_of(const std::string& thread) {
   WaitStatus status;
   int found = 0;
   for (std::string word; words >> word;) {
+    if (word == "State:") words >> status.state;
     const bool is_mask = word == "SigCgt:";
     if (!is_mask && word != "voluntary_ctxt_switches:" && word != "nonvoluntary_ctxt_switches:")
       continue;
@@ -165,6 +167,14 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
 }
 
 }  // namespace
+
+ThreadLook look_at(const RankProcess& process, pid_t thread) {
+  const std::optional<WaitStatus> status =
+      wait_status_of(fmt::format("{}/{}", tasks_of(process), thread));
+  if (!status) return {};
+  const bool works = status->state == 'R' || status->state == 'D';
+  return {.activity = works ? Activity::works : Activity::waits, .waits = status->waits};
+}
 
 Stillness stillness_of(const RankProcess& process, pid_t thread) {
   if (process.id == 0 || process.has_ended) return Stillness::none;

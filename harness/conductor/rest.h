@@ -23,6 +23,22 @@ enum class Stillness : std::uint8_t {
 // by what is known of the threads of this one.
 Stillness stillness_of(const RankProcess& process, pid_t thread = 0);
 
+// What a thread of a process does, as Linux shows it.
+enum class Activity : std::uint8_t {
+  works,  // or waits for a disk
+  waits,  // for something else, or for some time
+  ended   // or cannot be seen
+};
+
+struct ThreadLook {
+  Activity activity = Activity::ended;
+  std::uint64_t waits = 0;  // how often it has waited so far
+
+  friend bool operator==(const ThreadLook&, const ThreadLook&) = default;
+};
+
+ThreadLook look_at(const RankProcess& process, pid_t thread);
+
 inline bool is_at_rest(const RankProcess& process) {
   return stillness_of(process) == Stillness::at_rest;
 }

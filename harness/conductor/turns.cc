@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -171,11 +172,10 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
       }
       const std::uint64_t before = arrivals_;
       if (!has_spoken()) heard = listen(turn, waiting, has_spoken);
-      const bool are_all_outside = stuck_ranks_.empty() && resting_ranks_.empty();
-      if (arrivals_ != before && !are_all_outside) turn.rank.announce();
+      announce_since(before, turn.rank);
     }
     // Not through another round: how often one had to listen must not show in the schedule.
-    if (has_spoken()) {
+    if (has_spoken() || heard == Heard::new_caller) {
       if (waiting.dozes()) note_that_others_went_on(turn);
       turn.is_free = options_.is_free || turn.is_silent;
       return true;
@@ -194,7 +194,7 @@ Turns::Heard Turns::listen(Turn& turn, Waiting& waiting, const std::function<boo
   if (!turn.is_free) return listen_for_one(turn, waiting, has_spoken);
   // Whoever takes turns listens until it is its own; and whoever can run goes first.
   const bool others_go_on = taking_turns_ > 0 || turn.rank.others_can_run();
-  return others_go_on ? Heard::nothing_yet : listen_for_any(waiting);
+  return others_go_on ? Heard::nothing_yet : listen_for_any(turn, waiting);
 }
 
 Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
@@ -205,6 +205,7 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
     if (is_interrupted()) return Heard::stalled;
     if (has_heard && has_spoken()) break;  // what it does since is no matter
     const Stillness stillness = waiting.stillness(has_heard);
+    if (may_leave_to_new_caller(turn, stillness)) return Heard::new_caller;
     if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     const bool is_idle = idleness.without_sleep() >= options_.patience ||
@@ -224,14 +225,33 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
   return Heard::something;
 }
 
+// Not before all threads of the process wait: who of them would be first is a matter of time. Not
+// for ever, though: one of them may work until the new caller has done something.
+bool Turns::may_leave_to_new_caller(const Turn& turn, Stillness stillness) {
+  if (!turn.leaves_to_new_callers || !turn.process.has_new_caller()) return false;
+  if (stillness != Stillness::none || options_.is_free) return true;
+  const Caller& caller = *turn.process.callers.back();
+  if (TimeOutside::Clock::now() - caller.outside_since < options_.patience) return false;
+  note_hasty(turn.process);
+  return true;
+}
+
+void Turns::note_hasty(const RankProcess& process) {
+  note_irreproducible(
+      fmt::format("when thread {} of rank {} made its first call was a matter of time",
+                  process.callers.back()->hello.thread_name, process.rank));
+}
+
 // Anyone may have spoken before: it is asked when it is its turn.
-Turns::Heard Turns::listen_for_any(Waiting& waiting) {
+Turns::Heard Turns::listen_for_any(Turn& turn, Waiting& waiting) {
   const std::uint64_t before = arrivals_;
   const auto has_spoken = [](const Waiting* one) { return one->has_spoken(); };
   while (arrivals_ == before && std::ranges::none_of(waiting_, has_spoken)) {
     const bool has_heard = poller_.poll(waiting.pause());
     if (is_interrupted()) return Heard::stalled;
-    if (waiting.stillness(has_heard) == Stillness::at_rest) return Heard::rest;
+    const Stillness stillness = waiting.stillness(has_heard);
+    if (may_leave_to_new_caller(turn, stillness)) return Heard::new_caller;
+    if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
     if (is_stalled()) return Heard::stalled;
   }
@@ -239,10 +259,26 @@ Turns::Heard Turns::listen_for_any(Waiting& waiting) {
 }
 
 void Turns::note_that_others_went_on(const Turn& turn) {
-  if (irreproducible_.empty())
-    irreproducible_ = fmt::format(
-        "rank {} waited for something outside of its gangs, and the others went on without it",
-        turn.process.rank);
+  note_irreproducible(fmt::format(
+      "rank {} waited for something outside of its gangs, and the others went on without it",
+      turn.process.rank));
+}
+
+void Turns::note_irreproducible(std::string reason) {
+  if (irreproducible_.empty()) irreproducible_ = std::move(reason);
+}
+
+bool Turns::hear(sim::SimulatedRank& rank, Duration timeout) {
+  const std::uint64_t before = arrivals_;
+  const bool has_heard = poller_.poll(timeout);
+  announce_since(before, rank);
+  return has_heard;
+}
+
+// Who counts as blocked outside of calls may have spoken since then.
+void Turns::announce_since(std::uint64_t arrivals, sim::SimulatedRank& rank) {
+  const bool are_all_outside = stuck_ranks_.empty() && resting_ranks_.empty();
+  if (arrivals_ != arrivals && !are_all_outside) rank.announce();
 }
 
 // At the others, too, so that many that are idle do not take their time one after the other.

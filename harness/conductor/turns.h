@@ -12,6 +12,7 @@
 #include "harness/conductor/long_waits.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_process.h"
+#include "harness/conductor/rest.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {
@@ -51,17 +52,18 @@ class Turns {
   struct Turn {
     sim::SimulatedRank& rank;
     const RankProcess& process;
-    pid_t thread = 0;         // that it belongs to; 0: the main one
-    bool is_free = false;     // has lost its turn, until it speaks
-    bool is_silent = false;   // belongs to threads that may never speak
-    CallSite call_site = {};  // of its last call
+    pid_t thread = 0;                    // that it belongs to; 0: the main one
+    bool is_free = false;                // has lost its turn, until it speaks
+    bool is_silent = false;              // belongs to threads that may never speak
+    bool leaves_to_new_callers = false;  // ends its wait where its process has one to be served
+    CallSite call_site = {};             // of its last call
   };
 
   // Forgets what is known of the run before.
   void begin_run();
 
-  // Blocks the calling context until `has_spoken()`. Returns false if it is silent, and all is
-  // idle.
+  // Blocks the calling context until `has_spoken()`, or may leave to a new caller. Returns false if
+  // it is silent, and all is idle.
   bool wait(Turn& turn, const std::function<bool()>& has_spoken);
 
   // A process has spoken, connected or ended: now, which is returned.
@@ -69,6 +71,14 @@ class Turns {
     ++arrivals_;
     return quiet_since_ = Idleness::Clock::now();
   }
+
+  // Hears what is said within `timeout`, in real time. Whether anything was.
+  bool hear(sim::SimulatedRank& rank, Duration timeout);
+
+  // How long others wait for one that does not speak, before the order depends on time.
+  Duration patience() const noexcept { return options_.patience; }
+  // The new caller of the process has called at a time of its own, which the run depends on.
+  void note_hasty(const RankProcess& process);
 
   // A request of the process was answered, or taken if it has no answer: so its threads may go on.
   void note_step(RankProcess& process, sim::SimulatedRank& rank);
@@ -90,14 +100,17 @@ class Turns {
   }
 
  private:
-  enum class Heard : std::uint8_t { something, nothing_yet, rest, stalled };
+  enum class Heard : std::uint8_t { something, nothing_yet, new_caller, rest, stalled };
 
   class Waiting;
 
   Heard listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_one(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
-  Heard listen_for_any(Waiting& waiting);
+  Heard listen_for_any(Turn& turn, Waiting& waiting);
+  bool may_leave_to_new_caller(const Turn& turn, Stillness stillness);
   void note_that_others_went_on(const Turn& turn);
+  void note_irreproducible(std::string reason);
+  void announce_since(std::uint64_t arrivals, sim::SimulatedRank& rank);
   void look_around(Waiting& listening);
   bool is_stalled() const;
   void await_step(Turn& turn, const std::function<bool()>& has_spoken);

@@ -28,7 +28,7 @@ class Answers(unittest.TestCase):
         data = bytearray(b"abcd")
         with ScriptedConductor(done(b"wxyz")) as conductor:
             connection = conductor.connect()
-            connection.call(all_reduce(data), 0)
+            connection.call(all_reduce(data), ())
             self.assertEqual(data, b"wxyz")
             del connection
         self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL, wire.BYE])
@@ -39,7 +39,7 @@ class Answers(unittest.TestCase):
         with ScriptedConductor(*answers) as conductor:
             connection = conductor.connect()
             for each in data:
-                connection.call(all_reduce(each), 0)
+                connection.call(all_reduce(each), ())
         self.assertEqual(data, [b"wxyz", b"", b"abcd"])
 
     def test_an_answer_of_another_size_is_a_protocol_error(self):
@@ -47,7 +47,7 @@ class Answers(unittest.TestCase):
             with ScriptedConductor(done(wrong, source=wire.NO_RANK, tag=0)) as conductor:
                 connection = conductor.connect()
                 with self.assertRaises(ProtocolError):
-                    connection.call(all_reduce(bytearray(4)), 0)
+                    connection.call(all_reduce(bytearray(4)), ())
 
     def test_the_world_size_and_the_seed_are_the_conductors(self):
         identity = Identity(0, 1)
@@ -59,7 +59,7 @@ class Answers(unittest.TestCase):
         data = bytearray(2)
         operation = Operation(0, wire.RECV, PLACE, count=2, outputs=[memoryview(data)])
         with ScriptedConductor(done(b"ab")) as conductor:
-            result = conductor.connect().call(operation, 0)
+            result = conductor.connect().call(operation, ())
         self.assertEqual((result.source, result.tag, data), (3, 4, b"ab"))
 
     def test_each_status_is_an_error_of_its_own(self):
@@ -68,7 +68,7 @@ class Answers(unittest.TestCase):
             with ScriptedConductor(done(status=status, error="why")) as conductor:
                 connection = conductor.connect()
                 with self.assertRaisesRegex(kind, "why"):
-                    connection.call(all_reduce(bytearray(1)), 0)
+                    connection.call(all_reduce(bytearray(1)), ())
 
     def test_a_wait_for_any_delivers_the_one_that_has_ended(self):
         first = wire.frame(wire.FIRST, struct.pack("<I", 1))
@@ -76,7 +76,7 @@ class Answers(unittest.TestCase):
         with ScriptedConductor(first, done(b"x")) as conductor:
             connection = conductor.connect()
             pending = [connection.start(all_reduce(each)) for each in data]
-            self.assertIs(connection.wait_any(pending, 0, PLACE), pending[1])
+            self.assertIs(connection.wait_any(pending, (), PLACE), pending[1])
             self.assertEqual((data, pending[0].result), ([b"\0", b"x"], None))
         self.assertEqual(conductor.heard[1:5], [wire.START, wire.START, wire.WAIT_ANY, wire.WAIT])
 
@@ -85,7 +85,7 @@ class Answers(unittest.TestCase):
         data = bytearray(4)
         with ScriptedConductor(question + answer[:7], answer[7:]) as conductor:
             connection = conductor.connect()
-            connection.call(all_reduce(data), 0)
+            connection.call(all_reduce(data), ())
         self.assertEqual(data, b"wxyz")
         self.assertEqual(conductor.heard[:3], [wire.HELLO, wire.CALL, wire.STACK])
         self.assertIn(b"connection_test.py", conductor.received[2])
@@ -94,7 +94,7 @@ class Answers(unittest.TestCase):
         question, data = wire.frame(wire.ASK_STACK), bytearray(4)
         with ScriptedConductor(question + question, question + done(b"wxyz")) as conductor:
             connection = conductor.connect()
-            connection.call(all_reduce(data), 0)
+            connection.call(all_reduce(data), ())
             self.assertEqual(data, b"wxyz")
             connection.close()
         self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL] + 3 * [wire.STACK])
@@ -103,7 +103,7 @@ class Answers(unittest.TestCase):
         whole, data = done(b"wxyz", source=wire.NO_RANK, tag=0), bytearray(4)
         for size in (len(whole) - 4, len(whole) - 1):
             with ScriptedConductor((whole[:size], whole[size:])) as conductor:
-                conductor.connect().call(all_reduce(data), 0)
+                conductor.connect().call(all_reduce(data), ())
             self.assertEqual(data, b"wxyz")
 
     def test_a_large_answer_may_begin_behind_a_small_one(self):
@@ -116,11 +116,11 @@ class Answers(unittest.TestCase):
         data = bytearray(4)
         with ScriptedConductor(done(b"wxyz") + over("the verdict")) as conductor:
             connection = conductor.connect()
-            connection.call(all_reduce(data), 0)
+            connection.call(all_reduce(data), ())
             self.assertEqual(data, b"wxyz")
             connection._socket.settimeout(10)  # fails instead of waiting for ever
             with self.assertRaisesRegex(GangFailure, "the verdict"):
-                connection.call(all_reduce(data), 0)
+                connection.call(all_reduce(data), ())
 
     def test_an_answer_larger_than_the_buffer_is_read(self):
         big = os.urandom(300_000)
@@ -134,7 +134,7 @@ class Answers(unittest.TestCase):
             connection = conductor.connect()
             pending = connection.start(Operation(0, wire.BARRIER, PLACE))
             connection.drop_later(pending, PLACE)
-            connection.call(Operation(0, wire.BARRIER, PLACE), 0)
+            connection.call(Operation(0, wire.BARRIER, PLACE), ())
         self.assertEqual(conductor.heard[:4], [wire.HELLO, wire.START, wire.DROP, wire.CALL])
 
     def test_what_was_dropped_is_told_once_and_at_the_latest_with_the_end(self):
@@ -144,7 +144,7 @@ class Answers(unittest.TestCase):
                 connection.drop_later(connection.start(Operation(0, wire.BARRIER, PLACE)), PLACE)
                 if number == 1:
                     for _ in range(2):
-                        connection.call(Operation(0, wire.BARRIER, PLACE), 0)
+                        connection.call(Operation(0, wire.BARRIER, PLACE), ())
             del connection
         self.assertEqual(conductor.heard, [
             wire.HELLO, wire.START, wire.DROP, wire.CALL, wire.CALL, wire.START, wire.DROP,
@@ -159,7 +159,7 @@ class Answers(unittest.TestCase):
             connection = conductor.connect()
             pending = connection.start(Operation(0, wire.BARRIER, PLACE))
             time.sleep(0.01)
-            self.assertEqual([connection.test(pending) for _ in tested], [False, True])
+            self.assertEqual([connection.test(pending, ()) for _ in tested], [False, True])
 
     def test_each_operation_of_a_wait_has_its_own_result(self):
         two = wire.frame(wire.DONE, struct.pack("<I", 2), done(b"a")[9:], done(
@@ -169,7 +169,7 @@ class Answers(unittest.TestCase):
             connection = conductor.connect()
             pending = [Pending(number, all_reduce(each), None, connection)
                        for number, each in enumerate(data)]
-            results = connection.wait(pending, 0, PLACE)
+            results = connection.wait(pending, (), PLACE)
             self.assertEqual([each.status for each in results], [wire.OK, wire.ABORTED])
             self.assertEqual([each.result for each in pending], results)
         self.assertEqual(data, [b"a", b"\0"])
@@ -200,9 +200,9 @@ class Memory(unittest.TestCase):
             descriptors = len(os.listdir("/proc/self/fd"))
             first = connection.start(all_reduce(bytearray(self.large)))
             time.sleep(0.05)
-            connection.call(all_reduce(bytearray(self.large)), 0)
-            connection.wait([first], 0, PLACE)
-            connection.call(all_reduce(bytearray(self.large)), 0)
+            connection.call(all_reduce(bytearray(self.large)), ())
+            connection.wait([first], (), PLACE)
+            connection.call(all_reduce(bytearray(self.large)), ())
             # Python's mmap keeps one of its own for each.
             self.assertLessEqual(len(os.listdir("/proc/self/fd")), descriptors + 2)
         self.assertEqual(self.blocks(conductor), [1, 2])
@@ -213,17 +213,17 @@ class Memory(unittest.TestCase):
             pending = starter.start(all_reduce(bytearray(self.large)))
             with ScriptedConductor(done(), done()) as second:
                 waiter = second.connect()
-                waiter.wait([pending], 0, PLACE)
-                waiter.call(all_reduce(bytearray(self.large)), 0)
+                waiter.wait([pending], (), PLACE)
+                waiter.call(all_reduce(bytearray(self.large)), ())
             time.sleep(0.05)
-            starter.call(all_reduce(bytearray(self.large)), 0)
+            starter.call(all_reduce(bytearray(self.large)), ())
         self.assertEqual((self.blocks(first), self.blocks(second)), ([1], [1]))
 
     def test_there_is_room_for_an_input_without_an_output(self):
         view = memoryview(bytearray(self.large))
         for kind in (wire.REDUCE, wire.SEND, wire.BROADCAST, wire.GATHER):
             with ScriptedConductor(done()) as conductor:
-                conductor.connect().call(Operation(0, kind, PLACE, inputs=(view,)), 0)
+                conductor.connect().call(Operation(0, kind, PLACE, inputs=(view,)), ())
             size, = [struct.unpack_from("<IQ", fields)[1] for kind, fields
                      in zip(conductor.heard, conductor.received) if kind == wire.BLOCK]
             self.assertGreaterEqual(size, self.large)
@@ -231,9 +231,9 @@ class Memory(unittest.TestCase):
     def test_the_threads_of_a_call_are_told_whatever_its_size(self):
         for size in (1, self.large):
             with ScriptedConductor(done(bytes(size) if size == 1 else b"")) as conductor:
-                conductor.connect().call(all_reduce(bytearray(size)), 3)
+                conductor.connect().call(all_reduce(bytearray(size)), [70])
             called = conductor.received[conductor.heard.index(wire.CALL)]
-            self.assertEqual(called[-4:], struct.pack("<I", 3))
+            self.assertEqual(called[-8:], struct.pack("<II", 1, 70))
 
 
 class Turns(unittest.TestCase):
@@ -255,10 +255,10 @@ class Turns(unittest.TestCase):
             connection = Connection(conductor.path, identity)
             self.assertFalse(identity.knows_end)
             identity.turn = self.Turn()
-            connection.call(all_reduce(bytearray(1)), 0)
-            connection.call(all_reduce(bytearray(100_000)), 0)
+            connection.call(all_reduce(bytearray(1)), ())
+            connection.call(all_reduce(bytearray(100_000)), ())
             with self.assertRaises(GangFailure):
-                connection.call(all_reduce(bytearray(1)), 0)
+                connection.call(all_reduce(bytearray(1)), ())
             self.assertEqual(identity.turn.taken, 3 * [False, True])
         self.assertTrue(identity.knows_end)
 
@@ -269,14 +269,14 @@ class Ends(unittest.TestCase):
             connection = conductor.connect()
             for _ in range(2):
                 with self.assertRaisesRegex(GangFailure, "the verdict"):
-                    connection.call(all_reduce(bytearray(1)), 0)
+                    connection.call(all_reduce(bytearray(1)), ())
 
     def test_a_conductor_that_is_gone_is_a_connection_error(self):
         with ScriptedConductor(None) as conductor:
             connection = conductor.connect()
             for _ in range(2):
                 with self.assertRaisesRegex(GangError, "lost the connection") as caught:
-                    connection.call(all_reduce(bytearray(1)), 0)
+                    connection.call(all_reduce(bytearray(1)), ())
                 self.assertEqual(caught.exception.kind, "connection")
 
     def test_nobody_listening_is_a_connection_error(self):
@@ -291,9 +291,9 @@ class Ends(unittest.TestCase):
                 pending = [Pending(number, Operation(0, wire.BARRIER, PLACE), None, connection)
                            for number in range(count)]
                 with self.assertRaises(ProtocolError):
-                    connection.wait_any(pending, 0, PLACE)
+                    connection.wait_any(pending, (), PLACE)
                 with self.assertRaises(ProtocolError):  # one result for two
-                    connection.wait(2 * pending, 0, PLACE)
+                    connection.wait(2 * pending, (), PLACE)
 
     def test_a_forked_process_does_not_say_goodbye(self):
         with ScriptedConductor(done()) as conductor:
@@ -303,7 +303,7 @@ class Ends(unittest.TestCase):
                 del connection
                 os._exit(0)
             os.waitpid(child, 0)
-            connection.call(Operation(0, wire.BARRIER, PLACE), 0)
+            connection.call(Operation(0, wire.BARRIER, PLACE), ())
             connection.close()
         self.assertEqual(conductor.heard, [wire.HELLO, wire.CALL])
 
@@ -338,9 +338,9 @@ class Ends(unittest.TestCase):
                 connection = conductor.connect()
                 signal.setitimer(signal.ITIMER_REAL, 0.05)
                 with self.assertRaises(KeyboardInterrupt):
-                    connection.call(all_reduce(bytearray(1)), 0)
+                    connection.call(all_reduce(bytearray(1)), ())
                 with self.assertRaisesRegex(GangError, "interrupted"):
-                    connection.call(all_reduce(bytearray(1)), 0)
+                    connection.call(all_reduce(bytearray(1)), ())
                 connection.close()
         finally:
             signal.signal(signal.SIGALRM, former)

@@ -75,11 +75,11 @@ class Threads(unittest.TestCase):
             end = threading.Event()
             other = threading.Thread(target=end.wait)
             other.start()
-            silent = process.silent_threads()
+            silent = len(process.silent_threads())
             process._process.speaking.add(threading.current_thread())
-            self.assertEqual(process.silent_threads(), silent - 1)
+            self.assertEqual(len(process.silent_threads()), silent - 1)
             process._process.speaking.add(other)
-            self.assertEqual(process.silent_threads(), silent - 2)
+            self.assertEqual(len(process.silent_threads()), silent - 2)
             end.set()
             other.join()
 
@@ -94,14 +94,14 @@ class Threads(unittest.TestCase):
             self.addCleanup(end.set)
             self.assertIs(process.identity(), rank)
             self.assertIs(started.gangsim_rank, rank)
-            silent = [process.silent_threads()]
+            silent = [list(process.silent_threads()) == [started.native_id]]
             end.set()
             started.join()
-            return silent + [process.silent_threads()]
+            return silent + [list(process.silent_threads())]
 
         with mock.patch.object(process, "_process", process._Process()):
             process.become(0, 2)
-            self.assertEqual(self.in_thread(be_rank), [1, 0])
+            self.assertEqual(self.in_thread(be_rank), [True, []])
             self.assertEqual(process.identity().rank, 0)
 
     def test_a_run_that_is_over_leaves_no_watcher(self):
@@ -116,9 +116,12 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.start()
         try:
-            self.assertEqual(process.silent_threads(), 3)  # the main thread has not spoken either
+            # The main thread has not spoken either.
+            main = threading.current_thread()
+            self.assertEqual(process.silent_threads(),
+                             [thread.native_id for thread in (main, *threads)])
             threads[0]._target = mock.Mock(__module__="tqdm._monitor")
-            self.assertEqual(process.silent_threads(), 2)
+            self.assertEqual(process.silent_threads(), [main.native_id, threads[1].native_id])
         finally:
             end.set()
             for thread in threads:

@@ -247,12 +247,12 @@ class Stores(unittest.TestCase):
         found, asked = call(), []
         for fields in self.connection.told(wire.STORE):
             asked.append((fields.number("B"), fields.number("q"), fields.blobs(), fields.blobs(),
-                          fields.number("q"), fields.number("I")))
+                          fields.number("q"), list(fields.ranks())))
         return found, asked
 
     def check(self, call, answer, found, *asked):
-        with mock.patch.object(process, "silent_threads", lambda: 3):
-            self.assertEqual(self.asked(call, *answer), (found, [(*each, 3) for each in asked]))
+        with mock.patch.object(process, "silent_threads", lambda: [3]):
+            self.assertEqual(self.asked(call, *answer), (found, [(*each, [3]) for each in asked]))
 
     def test_each_function_is_the_conductors(self):
         own = store.Store("p/")

@@ -28,7 +28,7 @@ class Writing(unittest.TestCase):
         described = wire.in_block(wire.operation(wire.OperationFields(
             group=3, kind=wire.ALL_TO_ALL, place=place, data_type=wire.F32, count=6, reduction=2,
             peer=-1, label="x", first=(1, 2), second=(3,), flags=4, tag=5, result=8)), 9)
-        (kind, fields), = wire.split_frames(wire.call(11, described, (b"da", b"ta"), 4, 2))
+        (kind, fields), = wire.split_frames(wire.call(11, described, (b"da", b"ta"), 4, [70, 80]))
         read = wire.Fields(fields)
         self.assertEqual(kind, wire.CALL)
         self.assertEqual(read.unpack(struct.Struct("<QIBBBBiiQQI")),
@@ -36,11 +36,11 @@ class Writing(unittest.TestCase):
         self.assertEqual(read.unpack(struct.Struct("<IqqIq")), (2, 1, 2, 1, 3))
         self.assertEqual(read.text(), "x")
         self.assertEqual((read.text(), read.number("I"), read.text()), ("train.py", 41, "step"))
-        self.assertEqual((bytes(read.blob()), read.number("I")), (b"data", 2))
+        self.assertEqual((bytes(read.blob()), list(read.ranks())), (b"data", [70, 80]))
         read.end()
 
-    def test_start_is_call_without_the_number_of_threads(self):
-        (_, called), = wire.split_frames(wire.call(1, b"described", (b"x",), 1, 0))
+    def test_start_is_call_without_the_threads(self):
+        (_, called), = wire.split_frames(wire.call(1, b"described", (b"x",), 1, ()))
         (_, started), = wire.split_frames(wire.start(1, b"described", (b"x",), 1))
         self.assertEqual(bytes(called[:-4]), bytes(started))
 
@@ -54,18 +54,18 @@ class Writing(unittest.TestCase):
                 (wire.group(5, "tp", "role", [0, 2], 1 << 40, place), wire.GROUP,
                  struct.pack("<I", 5) + wire.text("tp") + wire.text("role")
                  + struct.pack("<Iiiq", 2, 0, 2, 1 << 40) + place),
-                (wire.wait([1, 1 << 40], 2, place), wire.WAIT,
-                 struct.pack("<IQQI", 2, 1, 1 << 40, 2) + place),
-                (wire.wait_any([3], 2, place), wire.WAIT_ANY,
-                 struct.pack("<IQI", 1, 3, 2) + place),
-                (wire.test(1 << 40), wire.TEST, struct.pack("<Q", 1 << 40)),
+                (wire.wait([1, 1 << 40], [70, 80], place), wire.WAIT,
+                 struct.pack("<IQQIII", 2, 1, 1 << 40, 2, 70, 80) + place),
+                (wire.wait_any([3], [70], place), wire.WAIT_ANY,
+                 struct.pack("<IQII", 1, 3, 1, 70) + place),
+                (wire.test(1 << 40, [70]), wire.TEST, struct.pack("<QII", 1 << 40, 1, 70)),
                 (wire.drop(1 << 40, place), wire.DROP, struct.pack("<Q", 1 << 40) + place),
                 (wire.abort(6), wire.ABORT, struct.pack("<I", 6)),
                 (wire.block(6, 1 << 40), wire.BLOCK, struct.pack("<IQ", 6, 1 << 40)),
                 (wire.store(wire.ADD, place, number=-2, keys=[b"k"], values=[b"v", b""],
-                            timeout_ns=1 << 40, threads=3), wire.STORE,
-                 struct.pack("<BqIIcIIcIqI", wire.ADD, -2, 1, 1, b"k", 2, 1, b"v", 0, 1 << 40, 3)
-                 + place),
+                            timeout_ns=1 << 40, threads=[70]), wire.STORE,
+                 struct.pack("<BqIIcIIcIqII", wire.ADD, -2, 1, 1, b"k", 2, 1, b"v", 0, 1 << 40, 1,
+                             70) + place),
                 (wire.output("x", wire.F32, 1, b"abcd"), wire.OUTPUT,
                  wire.text("x") + struct.pack("<BQI4s", wire.F32, 1, 4, b"abcd")),
                 (wire.failed("KeyError", "why", "trace", place), wire.FAILED,

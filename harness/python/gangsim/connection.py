@@ -63,7 +63,7 @@ class Connection:
 
     # -- Operations --
 
-    def call(self, operation: Operation, threads: int) -> wire.Result:
+    def call(self, operation: Operation, threads: Sequence[int]) -> wire.Result:
         """Performs `operation` and returns when its outputs are in place. Raises its error."""
         inputs, outputs = operation.inputs, operation.outputs
         in_bytes = len(inputs[0]) if len(inputs) == 1 else sum(map(len, inputs))
@@ -101,14 +101,16 @@ class Connection:
         self.send(frame)
         return Pending(number, operation, block, self)
 
-    def wait(self, pending: Sequence[Pending], threads: int, place: bytes) -> List[wire.Result]:
+    def wait(self, pending: Sequence[Pending], threads: Sequence[int],
+             place: bytes) -> List[wire.Result]:
         """Waits until all have ended and returns their results, failed ones included."""
         if not pending:
             return []
         frame = wire.wait([each.number for each in pending], threads, place)
         return self._end_of(pending, *self.request(frame), raises=False)
 
-    def wait_any(self, pending: Sequence[Pending], threads: int, place: bytes) -> Pending:
+    def wait_any(self, pending: Sequence[Pending], threads: Sequence[int],
+                 place: bytes) -> Pending:
         """Waits until one of `pending` (at least one, all different) has ended, and returns it with
         its result, be it an error; the first in the list if several have."""
         frame = wire.wait_any([each.number for each in pending], threads, place)
@@ -121,9 +123,9 @@ class Connection:
         self.wait([pending[index]], threads, place)
         return pending[index]
 
-    def test(self, pending: Pending) -> bool:
+    def test(self, pending: Pending, threads: Sequence[int]) -> bool:
         """Whether a `wait` for it would return at once."""
-        kind, answer = self.request(wire.test(pending.number))
+        kind, answer = self.request(wire.test(pending.number, threads))
         if kind != wire.TESTED or len(answer) != 1:
             raise ProtocolError(f"the conductor answered test with a frame of kind {kind}")
         return answer[0] != 0

@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 import weakref
-from typing import Callable, List, Optional
+from typing import Callable, List, Optional, Sequence
 
 from . import call_site, exits, wire
 from .connection import Connection
@@ -126,16 +126,18 @@ def connection() -> Connection:
     return _connect()
 
 
-def silent_threads() -> int:
-    """The number of Python threads of this rank that have made no request yet, but might."""
+def silent_threads() -> Sequence[int]:
+    """The native ids of the Python threads of this rank that have made no request yet, but might.
+    """
     if _process.has_thread_ranks:
-        return sum(1 for thread in list(_identity().helpers)
-                   if thread.is_alive() and thread not in _process.speaking
-                   and not _is_background(thread))
-    if threading.active_count() <= _process.own_threads:
-        return 0
-    return sum(1 for thread in threading.enumerate()
-               if thread not in _process.speaking and not _is_background(thread))
+        threads = [thread for thread in list(_identity().helpers) if thread.is_alive()]
+    elif threading.active_count() <= _process.own_threads:
+        return ()
+    else:
+        threads = threading.enumerate()
+    return [thread.native_id for thread in threads
+            if thread.native_id is not None and thread not in _process.speaking
+            and not _is_background(thread)]
 
 
 def report_failure(kind, error, trace) -> None:

@@ -9,7 +9,7 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import ProtocolError
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME_BYTES = 64 << 20
 
 # Kinds of frames that a client sends.
@@ -100,8 +100,11 @@ def blobs(values: Sequence[bytes]) -> bytes:
 
 
 def numbers(code: str, values: Sequence[int]) -> bytes:
-    """A list of numbers; `code` is struct's: i for i32, q for i64, Q for u64."""
+    """A list of numbers; `code` is struct's: i for i32, I for u32, q for i64, Q for u64."""
     return struct.pack(f"<I{len(values)}{code}", len(values), *values)
+
+
+_NO_THREADS = numbers("I", ())
 
 
 def site(file: str, line: int, function: str) -> bytes:
@@ -128,10 +131,12 @@ def start(number: int, described: bytes, data: Sequence[bytes], size: int) -> by
                      pack_u32(size), *data))
 
 
-def call(number: int, described: bytes, data: Sequence[bytes], size: int, threads: int) -> bytes:
+def call(number: int, described: bytes, data: Sequence[bytes], size: int,
+         threads: Sequence[int]) -> bytes:
     """`data`: parts of `size` bytes in all."""
-    return b"".join((_OPERATION_HEAD.pack(17 + len(described) + size, CALL, number), described,
-                     pack_u32(size), *data, pack_u32(threads)))
+    silent = numbers("I", threads) if threads else _NO_THREADS
+    return b"".join((_OPERATION_HEAD.pack(13 + len(described) + size + len(silent), CALL, number),
+                     described, pack_u32(size), *data, silent))
 
 
 def hello(rank: int, world_size: int, process: int, thread: int, is_watcher: bool,
@@ -146,17 +151,17 @@ def group(number: int, name: str, role: str, ranks: Sequence[int], timeout_ns: i
                  struct.pack("<q", timeout_ns), place)
 
 
-def wait(ids: Sequence[int], threads: int, place: bytes) -> bytes:
-    return frame(WAIT, numbers("Q", ids), pack_u32(threads), place)
+def wait(ids: Sequence[int], threads: Sequence[int], place: bytes) -> bytes:
+    return frame(WAIT, numbers("Q", ids), numbers("I", threads), place)
 
 
-def wait_any(ids: Sequence[int], threads: int, place: bytes) -> bytes:
+def wait_any(ids: Sequence[int], threads: Sequence[int], place: bytes) -> bytes:
     """`ids`: at least one, all different."""
-    return frame(WAIT_ANY, numbers("Q", ids), pack_u32(threads), place)
+    return frame(WAIT_ANY, numbers("Q", ids), numbers("I", threads), place)
 
 
-def test(number: int) -> bytes:
-    return frame(TEST, struct.pack("<Q", number))
+def test(number: int, threads: Sequence[int]) -> bytes:
+    return frame(TEST, struct.pack("<Q", number), numbers("I", threads))
 
 
 def drop(number: int, place: bytes) -> bytes:
@@ -176,9 +181,10 @@ def block(number: int, size_bytes: int) -> bytes:
 
 
 def store(function: int, place: bytes, *, number: int = 0, keys: Sequence[bytes] = (),
-          values: Sequence[bytes] = (), timeout_ns: int = 0, threads: int = 0) -> bytes:
+          values: Sequence[bytes] = (), timeout_ns: int = 0,
+          threads: Sequence[int] = ()) -> bytes:
     return frame(STORE, struct.pack("<Bq", function, number), blobs(keys), blobs(values),
-                 struct.pack("<qI", timeout_ns, threads), place)
+                 struct.pack("<q", timeout_ns), numbers("I", threads), place)
 
 
 def output(name: str, data_type: int, count: int, values: bytes) -> bytes:

@@ -87,7 +87,8 @@ class Work:
         return released
 
     def _has_ended(self) -> bool:
-        return all(process.connection().test(each) for each in self.unfinished())
+        return all(process.connection().test(each, process.silent_threads())
+                   for each in self.unfinished())
 
     def __del__(self):
         for each in self.unfinished():

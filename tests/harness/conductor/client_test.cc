@@ -85,18 +85,21 @@ TEST(Client, EveryRequestThatMayBlockTellsOfTheSilentThreads) {
   for (int i = 0; i < 2; ++i) conductor.send(frame_of(DoneMessage{{OperationResult{}}}));
   conductor.send(frame_of(FirstMessage{}));
   conductor.send(frame_of(StoredMessage{}));
-  both.client->set_silent_threads(3);
+  conductor.send(frame_of(TestedMessage{}));
+  both.client->set_silent_threads({3});
   both.client->call({.kind = OperationKind::barrier});
   both.client->wait(1);
   both.client->wait_any({1});
   both.client->store({.function = StoreFunction::count});
+  both.client->test(1);
   conductor.receive();
   KeptTexts texts;
   const auto next = [&] { return parse_message(conductor.take(), texts); };
-  EXPECT_EQ(std::get<OperationMessage>(next()).threads, 3U);
-  EXPECT_EQ(std::get<WaitMessage>(next()).threads, 3U);
-  EXPECT_EQ(std::get<WaitMessage>(next()).threads, 3U);
-  EXPECT_EQ(std::get<StoreMessage>(next()).threads, 3U);
+  EXPECT_THAT(std::get<OperationMessage>(next()).threads, ElementsAre(3));
+  EXPECT_THAT(std::get<WaitMessage>(next()).threads, ElementsAre(3));
+  EXPECT_THAT(std::get<WaitMessage>(next()).threads, ElementsAre(3));
+  EXPECT_THAT(std::get<StoreMessage>(next()).threads, ElementsAre(3));
+  EXPECT_THAT(std::get<TestMessage>(next()).threads, ElementsAre(3));
 }
 
 // It comes once, in the place of an answer.

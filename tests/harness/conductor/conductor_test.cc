@@ -50,8 +50,9 @@ TEST(Conductor, RefusesWhoCannotBeARankOfThisWorld) {
     if (client.rank() != 0) return void(client.call(sum_of(1)));
     const std::string& path = client.path();
     HelloMessage hello = Client::caller(0, 2);
-    hello.version = 2;
-    EXPECT_THAT(refusal_of(path, hello), HasSubstr("version 2"));
+    hello.version = protocol_version + 1;
+    EXPECT_THAT(refusal_of(path, hello),
+                HasSubstr("version " + std::to_string(protocol_version + 1)));
     EXPECT_NE(refusal_of(path, Client::caller(2, 2)), "");
     EXPECT_NE(refusal_of(path, Client::caller(-1, 2)), "");
     EXPECT_NE(refusal_of(path, Client::caller(0, 0)), "");

@@ -76,7 +76,7 @@ TEST_F(ClientMessages, Operations) {
                               .label = "gradients",
                               .call_site = site,
                               .data = bytes_of("abc"),
-                              .threads = 3};
+                              .threads = {3}};
   const OperationMessage message = parsed(sent);
   EXPECT_EQ(message.id, sent.id);
   EXPECT_TRUE(message.is_blocking);
@@ -97,7 +97,7 @@ TEST_F(ClientMessages, Operations) {
   EXPECT_EQ(message.label, "gradients");
   EXPECT_EQ(message.call_site, site);
   EXPECT_EQ(message.data, sent.data);
-  EXPECT_EQ(message.threads, 3U);
+  EXPECT_THAT(message.threads, ElementsAre(3));
   EXPECT_FALSE(parsed(OperationMessage{}).is_blocking);
 }
 
@@ -117,15 +117,15 @@ TEST_F(ClientMessages, EveryKindTypeAndReductionHasItsNumber) {
 }
 
 TEST_F(ClientMessages, WaitsTestsAndDrops) {
-  const auto wait = parsed(WaitMessage{.ids = {4, 2}, .threads = 1, .call_site = site});
+  const auto wait = parsed(WaitMessage{.ids = {4, 2}, .threads = {1}, .call_site = site});
   EXPECT_THAT(wait.ids, ElementsAre(4, 2));
-  EXPECT_EQ(wait.threads, 1U);
+  EXPECT_THAT(wait.threads, ElementsAre(1));
   EXPECT_EQ(wait.call_site, site);
   EXPECT_FALSE(wait.is_for_any);
   const auto any = parsed(WaitMessage{.ids = {4, 2}, .is_for_any = true, .call_site = site});
   EXPECT_THAT(any.ids, ElementsAre(4, 2));
   EXPECT_TRUE(any.is_for_any);
-  EXPECT_EQ(parsed(TestMessage{9}).id, 9U);
+  EXPECT_EQ(parsed(TestMessage{.id = 9}).id, 9U);
   EXPECT_EQ(parsed(DropMessage{8, site}).id, 8U);
   EXPECT_EQ(parsed(DropMessage{8, site}).call_site, site);
 }
@@ -142,14 +142,14 @@ TEST_F(ClientMessages, TheStore) {
                                            .keys = {std::string("a\0b", 3)},
                                            .values = {bytes_of("old"), bytes_of("")},
                                            .timeout = Duration(9),
-                                           .threads = 2,
+                                           .threads = {2, 7},
                                            .call_site = site});
   EXPECT_EQ(message.timeout, Duration(9));
   EXPECT_EQ(message.function, StoreFunction::compare_set);
   EXPECT_EQ(message.number, -7);
   EXPECT_THAT(message.keys, ElementsAre(std::string("a\0b", 3)));
   EXPECT_THAT(message.values, ElementsAre(bytes_of("old"), bytes_of("")));
-  EXPECT_EQ(message.threads, 2U);
+  EXPECT_THAT(message.threads, ElementsAre(2, 7));
   EXPECT_EQ(message.call_site, site);
 }
 
@@ -375,7 +375,7 @@ TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
 
 TEST_F(ClientMessages, AGroupHasARoleAndAStartTellsOfNoThreads) {
   EXPECT_EQ(parsed(GroupMessage{.name = "3", .role = "tp"}).role, "tp");
-  EXPECT_EQ(parsed(OperationMessage{.threads = 3}).threads, 0U);
+  EXPECT_THAT(parsed(OperationMessage{.threads = {3}}).threads, testing::IsEmpty());
 }
 
 // As other clients write them: behind the size, the kind, the id, the group, and three bytes.

@@ -1,5 +1,7 @@
 #include "harness/conductor/turns.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <future>
 #include <random>
@@ -310,30 +312,47 @@ TEST(Turns, OneThatSeemedStuckMaySpeakAfterAll) {
   EXPECT_THAT(world.conductor().turns().stuck_ranks(), IsEmpty());
 }
 
+// A thread of the rank that has not called, and does so only in `program`.
+std::jthread start_silent_thread(Client& client, std::function<void()> program) {
+  std::promise<std::uint32_t> id;
+  std::jthread thread([&id, program = std::move(program)] {
+    id.set_value(static_cast<std::uint32_t>(::gettid()));
+    program();
+  });
+  client.set_silent_threads({id.get_future().get()});
+  return thread;
+}
+
+// When it calls is for itself to say, and the report says so.
 TEST(Turns, ThreadsThatNeverCalledKeepTheVerdictBack) {
   std::jthread silent;
-  const RunResult result = conduct({.world_size = 2, .turns = {}}, [&silent](Client& client) {
+  ConductedWorld world({.world_size = 2});
+  const RunResult result = world.run([&silent](Client& client) {
     if (client.rank() == 1) return;
-    client.set_silent_threads(1);
-    silent = std::jthread([path = client.path()] {
+    silent = start_silent_thread(client, [path = client.path()] {
       std::this_thread::sleep_for(150ms);
       live_as(path, Client::caller(0, 2, "silent"),
               [](Client& own) { own.store(set_key("k", "v")); });
     });
     EXPECT_THAT(texts_of(client.store(get_key("k"))), ElementsAre("v"));
-    client.set_silent_threads(0);
+    client.set_silent_threads({});
     client.store(get_key("k"));
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_THAT(world.conductor().turns().irreproducible(),
+              testing::HasSubstr("thread silent of rank 0"));
 }
 
 TEST(Turns, ThreadsThatStaySilentDoNotKeepItBackForEver) {
   const auto begin = Clock::now();
-  const RunResult result = conduct({.world_size = 2, .turns = short_turns}, [](Client& client) {
+  std::jthread silent;
+  std::promise<void> end;
+  const RunResult result = conduct({.world_size = 2, .turns = short_turns}, [&](Client& client) {
     if (client.rank() == 1) return;
-    client.set_silent_threads(1);
+    silent = start_silent_thread(client, [&end] { end.get_future().wait(); });
     client.store(get_key("k"));
   });
+  end.set_value();
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
   EXPECT_GE(Clock::now() - begin, short_turns.silent_threads_limit);
   EXPECT_EQ(result.report.blocked.size(), 1U) << "they are not blocked themselves";

@@ -75,6 +75,7 @@ class TwoThreads {
   RankProcess& process() { return process_; }
   const RankProcess& process() const { return process_; }
   Caller& caller() { return *process_.callers.front(); }
+  int socket() const { return socket_.get(); }
   void answer() { static_cast<void>(::write(socket_.get(), "", 1)); }
 
   bool comes_to(Stillness expected) {

@@ -53,7 +53,8 @@ def main():
     dist.barrier()
     thread.join()
 
-    # Both go on after a call that neither waits for, however fast they are.
+    # Both go on after a call that neither waits for, however fast they are: with a thread that
+    # has called before, and with one that has not.
     has_started = threading.Event()
 
     def average_afterwards():
@@ -61,8 +62,8 @@ def main():
         compute()
         average(loss, group)
 
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(average, loss, group).result()
+    def race(pool):
+        has_started.clear()
         other = pool.submit(average_afterwards)
         work = dist.all_reduce(torch.ones(1), async_op=True)
         has_started.set()
@@ -70,6 +71,12 @@ def main():
         dist.barrier()
         work.wait()
         other.result()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(average, loss, group).result()
+        race(pool)
+    with ThreadPoolExecutor(1) as pool:
+        race(pool)
     assert loss[0] == (dist.get_world_size() - 1) / 2, loss
     if dist.get_rank() == 0:
         print("all well")

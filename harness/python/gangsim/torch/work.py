@@ -105,7 +105,7 @@ class Work(c10d.Work):
             return True
         own = process.connection()
         try:
-            if not all(own.test(each) for each in self._waited_for()):
+            if not all(own.test(each, process.silent_threads()) for each in self._waited_for()):
                 return False
         except Error as error:
             raise as_torch(error) from None
