@@ -220,20 +220,31 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
         note_that_others_went_on(turn);
       return Heard::nothing_yet;
     }
+    if (holds_up_another(turn)) {
+      note_that_others_went_on(turn);
+      turn.is_free = true;
+      return turn.leaves_to_new_callers && turn.process.has_new_caller() ? Heard::new_caller
+                                                                         : Heard::nothing_yet;
+    }
     if (is_stalled()) return Heard::stalled;
   }
   return Heard::something;
 }
 
-// Not before all threads of the process wait: who of them would be first is a matter of time. Not
-// for ever, though: one of them may work until the new caller has done something.
-bool Turns::may_leave_to_new_caller(const Turn& turn, Stillness stillness) {
-  if (!turn.leaves_to_new_callers || !turn.process.has_new_caller()) return false;
-  if (stillness != Stillness::none || options_.is_free) return true;
-  const Caller& caller = *turn.process.callers.back();
-  if (TimeOutside::Clock::now() - caller.outside_since < options_.patience) return false;
-  note_hasty(turn.process);
-  return true;
+// Not before all threads of the process wait: who of them would be first is a matter of time.
+bool Turns::may_leave_to_new_caller(const Turn& turn, Stillness stillness) const {
+  return turn.leaves_to_new_callers && turn.process.has_new_caller() &&
+         (stillness != Stillness::none || options_.is_free);
+}
+
+// Whether another thread of the process has made a call, and nobody has taken it for so long that
+// this one may be looking out for what it does.
+bool Turns::holds_up_another(const Turn& turn) const {
+  const auto now = TimeOutside::Clock::now();
+  return std::ranges::any_of(turn.process.callers, [&](const auto& caller) {
+    return caller->connection.has_frame() && !caller->awaits_answer &&
+           now - caller->spoke_at >= options_.patience_with_sleep;
+  });
 }
 
 void Turns::note_hasty(const RankProcess& process) {

@@ -23,7 +23,8 @@ struct TurnOptions {
   bool is_free = false;
   // How long a process may be idle outside of any call before the others go on without it.
   Duration patience = std::chrono::milliseconds(500);
-  // The same where it sleeps, in one go or in a loop.
+  // The same where it sleeps, in one go or in a loop, or works while another thread of it has made
+  // a call.
   Duration patience_with_sleep = std::chrono::seconds(5);
   // How long all processes outside of calls may be idle, and nobody speak, before they count as
   // stuck.
@@ -107,7 +108,8 @@ class Turns {
   Heard listen(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_one(Turn& turn, Waiting& waiting, const std::function<bool()>& has_spoken);
   Heard listen_for_any(Turn& turn, Waiting& waiting);
-  bool may_leave_to_new_caller(const Turn& turn, Stillness stillness);
+  bool may_leave_to_new_caller(const Turn& turn, Stillness stillness) const;
+  bool holds_up_another(const Turn& turn) const;
   void note_that_others_went_on(const Turn& turn);
   void note_irreproducible(std::string reason);
   void announce_since(std::uint64_t arrivals, sim::SimulatedRank& rank);

@@ -18,8 +18,7 @@ class AwaitedMessage {
  public:
   virtual ~AwaitedMessage() = default;
 
-  // Root ranks that could end the wait, ascending. The rank itself: its other contexts could, if
-  // the message takes any.
+  // Root ranks that could end the wait, ascending.
   virtual std::vector<int> awaited_ranks() const = 0;
 
   // Whether any one of them suffices.

@@ -198,7 +198,7 @@ void BlockedWorld::connect_context(const Task& context) {
       return connect_to_others_of_rank();
     case Wait::Reason::message:
       for (const int rank : context.wait->message->awaited_ranks())
-        if (rank == context.rank->rank)
+        if (rank == context.rank->rank && context.wait->message->takes_any())
           connect_to_others_of_rank();
         else
           graph_.add_edge(node, rank_node(rank));

@@ -42,7 +42,7 @@ class RecordingConnection:
         """The first ends that is asked for."""
         self.wait(pending[:1], threads, place)
 
-    def test(self, pending):
+    def test(self, pending, threads):
         return pending.number in self.ended
 
     def drop_later(self, pending, place):

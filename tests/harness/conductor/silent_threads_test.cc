@@ -24,12 +24,6 @@ std::uint32_t settle(SilentThreads& silent, const std::vector<std::uint32_t>& th
   return left;
 }
 
-void work_for(Duration duration) {
-  const auto end = Clock::now() + duration;
-  while (Clock::now() < end) {
-  }
-}
-
 // The thread other than the main one, which has not called.
 class Silent {
  public:

@@ -251,5 +251,35 @@ TEST(TurnsOfContexts, WhoDozesLetsTheOthersGoOnAndIsListenedToAfterAStep) {
   }
 }
 
+// What it hears may be of a rank that counts as blocked outside of calls.
+TEST(TurnsOfContexts, WhoHearsTellsThoseThatAreStuck) {
+  const std::atomic<bool> interrupt = true;
+  Poller poller;
+  Turns turns(poller, {.interrupt = &interrupt});
+  const RankProcess process;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const Descriptor reads(ends[0]);
+  const Descriptor writes(ends[1]);
+  bool has_spoken = false;
+  poller.add(reads.get(), [&] {
+    poller.remove(reads.get());
+    has_spoken = true;
+    turns.note_arrival();
+  });
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    if (rank.rank() == 0) {
+      Turns::Turn turn{.rank = rank, .process = process};
+      EXPECT_TRUE(turns.wait(turn, [&] { return has_spoken; }));
+      return;
+    }
+    rank.runtime().sleep_for(1s);  // until nobody else can go on
+    EXPECT_FALSE(turns.hear(rank, Duration(0)));
+    EXPECT_EQ(::write(writes.get(), "", 1), 1);
+    EXPECT_TRUE(turns.hear(rank, Duration(20s)));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+}
+
 }  // namespace
 }  // namespace gang::harness

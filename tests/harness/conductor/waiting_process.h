@@ -42,6 +42,12 @@ inline void wait_for_lock_with_timeout() {
   ::sem_timedwait(make_semaphore(), &end);
 }
 
+inline void work_for(Duration duration) {
+  const auto end = std::chrono::steady_clock::now() + duration;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 // A process with a main thread and another one, which has a connection to us.
 class TwoThreads {
  public:
