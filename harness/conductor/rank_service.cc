@@ -129,8 +129,9 @@ void RankService::serve_new_callers() {
 
 // A thread of the process makes a call, and `silent` are those that have never called: who does so
 // now is served first.
-void RankService::stop_other_threads(const std::vector<std::uint32_t>& silent) {
-  process_.other_threads = silent_threads_.settle(simulated_, silent);
+void RankService::stop_other_threads(const Session& session,
+                                     const std::vector<std::uint32_t>& silent) {
+  process_.other_threads = silent_threads_.settle(simulated_, session.turn.thread, silent);
   serve_new_callers();
   if (process_.other_threads > 0) watch_silent_threads();
 }
@@ -243,7 +244,7 @@ void RankService::handle(Session& session, OperationMessage& message) {
   const bool is_blocking = message.is_blocking;
   if (is_blocking) {
     session.caller.awaits_answer = true;
-    stop_other_threads(message.threads);
+    stop_other_threads(session, message.threads);
   }
   GangCall call = process_.gangs.begin_call(message.group, message.kind);
   const auto operation =
@@ -257,7 +258,7 @@ void RankService::handle(Session& session, WaitMessage& message) {
   session.turn.call_site = message.call_site;
   process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
-  stop_other_threads(message.threads);
+  stop_other_threads(session, message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
   for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
   if (message.is_for_any) {
@@ -299,7 +300,7 @@ void RankService::answer_with(Session& session,
 
 void RankService::handle(Session& session, TestMessage& message) {
   session.caller.awaits_answer = true;
-  stop_other_threads(message.threads);
+  stop_other_threads(session, message.threads);
   const bool is_complete = await_operation(session, message.id)->test(rank_.runtime());
   answer(session, TestedMessage{is_complete});
 }
@@ -326,7 +327,7 @@ void RankService::handle(Session& session, StoreMessage& message) {
   session.turn.call_site = message.call_site;
   process_.begin_call(session.caller, message.call_site);
   session.caller.awaits_answer = true;
-  stop_other_threads(message.threads);
+  stop_other_threads(session, message.threads);
   answer(session, conductor_.store_.perform(message, simulated_));
 }
 

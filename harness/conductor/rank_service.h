@@ -46,7 +46,7 @@ class RankService {
   void serve(Caller& caller);
   void listen(Turns::Turn& turn, const std::function<bool()>& has_spoken);
   void serve_new_callers();
-  void stop_other_threads(const std::vector<std::uint32_t>& silent);
+  void stop_other_threads(const Session& session, const std::vector<std::uint32_t>& silent);
   void watch_silent_threads();
   void take_request(Session& session);
 

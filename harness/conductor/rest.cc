@@ -176,6 +176,13 @@ ThreadLook look_at(const RankProcess& process, pid_t thread) {
   return {.activity = works ? Activity::works : Activity::waits, .waits = status->waits};
 }
 
+bool sleeps(const RankProcess& process, pid_t thread) {
+  const pid_t id = thread == 0 ? process.id : thread;
+  const std::optional<SystemCall> call =
+      system_call_of(fmt::format("{}/{}", tasks_of(process), id));
+  return call && is_sleep(call->number, call->arguments[0]);
+}
+
 Stillness stillness_of(const RankProcess& process, pid_t thread) {
   if (process.id == 0 || process.has_ended) return Stillness::none;
   const pid_t first = thread == 0 ? process.id : thread;

@@ -39,6 +39,9 @@ struct ThreadLook {
 
 ThreadLook look_at(const RankProcess& process, pid_t thread);
 
+// Whether the thread (0: the main one) sleeps until a time that it knows, in this very moment.
+bool sleeps(const RankProcess& process, pid_t thread);
+
 inline bool is_at_rest(const RankProcess& process) {
   return stillness_of(process) == Stillness::at_rest;
 }

@@ -26,7 +26,7 @@ bool SilentThreads::have_stopped(const Looks& looks) const {
   });
 }
 
-std::uint32_t SilentThreads::settle(sim::SimulatedRank& rank,
+std::uint32_t SilentThreads::settle(sim::SimulatedRank& rank, pid_t caller,
                                     std::span<const std::uint32_t> threads) {
   using Clock = std::chrono::steady_clock;
   constexpr Duration longest_pause = std::chrono::milliseconds(1);
@@ -36,13 +36,17 @@ std::uint32_t SilentThreads::settle(sim::SimulatedRank& rank,
   Looks looks = look_at(threads);
   // Whoever has not waited anew since the last time has not done anything since.
   if (looks == stopped_) return static_cast<std::uint32_t>(looks.size());
+  ThreadLook own = harness::look_at(process_, caller);
   for (;;) {
     const bool has_heard = turns_.hear(rank, pause);
+    const ThreadLook own_again = harness::look_at(process_, caller);
     const Looks again = look_at(threads);
     // If none has waited anew, all waited at once, between the two looks. Whoever waits to be
     // welcomed had said hello by the first look, and has been heard.
-    const bool is_same = looks == again;
+    const bool is_same =
+        looks == again && own == own_again && own_again.activity != Activity::works;
     looks = again;
+    own = own_again;
     if ((!has_heard && is_same && have_stopped(looks)) || turns_.is_interrupted()) break;
     const Clock::time_point now = Clock::now();
     for (const auto& [thread, look] : looks)

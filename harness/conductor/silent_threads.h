@@ -24,8 +24,10 @@ class SilentThreads {
 
   // Waits, in real time, until all of `threads`, by their native ids, have come to a stop. One that
   // has kept others waiting for longer than the patience of `turns`, in all, is waited for no more.
-  // Returns how many have still not called.
-  std::uint32_t settle(sim::SimulatedRank& rank, std::span<const std::uint32_t> threads);
+  // Returns how many have still not called. `caller` makes the call; as long as it does not wait
+  // for the answer, it may hold a lock that others wait for, such as the interpreter's.
+  std::uint32_t settle(sim::SimulatedRank& rank, pid_t caller,
+                       std::span<const std::uint32_t> threads);
 
  private:
   // What each of them does that has neither called nor ended.

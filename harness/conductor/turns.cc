@@ -136,9 +136,27 @@ class Turns::Waiting {
   }
 
   // It dozes until its process makes a step.
-  void doze() { dozes_since_ = turn_.process.steps; }
+  void doze() {
+    dozes_since_ = turn_.process.steps;
+    has_slept_ = has_slept_ || sleeps(turn_.process, turn_.thread);
+  }
+  // It was woken by another thread since.
+  void forget_sleep() noexcept { has_slept_ = false; }
   bool dozes() const noexcept { return dozes_since_ == turn_.process.steps; }
   bool is_woken() const noexcept { return dozes_since_.has_value() && !dozes(); }
+  // Whether its order among the others was a matter of time: it dozes and has not been woken, or
+  // its sleep has ended while another thread of its process works or is in a call.
+  bool wakes_by_itself() const {
+    const auto is_other_busy = [this](const auto& caller) {
+      const auto thread = static_cast<pid_t>(caller->hello.thread);
+      if (thread == turn_.thread) return false;
+      const Activity activity = look_at(turn_.process, thread).activity;
+      return activity == Activity::works ||
+             (activity == Activity::waits &&
+              (caller->awaits_answer || caller->connection.has_frame()));
+    };
+    return dozes() || (has_slept_ && std::ranges::any_of(turn_.process.callers, is_other_busy));
+  }
 
   Idleness idleness;
   const std::function<bool()>& has_spoken;
@@ -150,6 +168,7 @@ class Turns::Waiting {
   Duration limit_;
   Duration pause_{0};
   std::optional<std::uint64_t> dozes_since_;  // which step
+  bool has_slept_ = false;
   Idleness::Clock::time_point next_{};
   Turns& turns_;
 };
@@ -176,13 +195,14 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
     }
     // Not through another round: how often one had to listen must not show in the schedule.
     if (has_spoken() || heard == Heard::new_caller) {
-      if (waiting.dozes()) note_that_others_went_on(turn);
+      if (heard != Heard::new_caller && waiting.wakes_by_itself()) note_that_others_went_on(turn);
       turn.is_free = options_.is_free || turn.is_silent;
       return true;
     }
     if (heard == Heard::rest) {
       await_step(turn, has_spoken);
       waiting.begin_again();
+      waiting.forget_sleep();
     }
     if (heard != Heard::stalled) continue;
     if (turn.is_silent) return false;

@@ -197,5 +197,22 @@ TEST(RankServiceThreads, ANewOneEndsTheDozeOfItsProcess) {
   EXPECT_EQ(world.conductor().turns().irreproducible(), "");
 }
 
+// A thread that sleeps between its calls, while the main one makes many.
+TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
+  const Ran ran = run([](Client& client) {
+    const std::jthread sleeps = start_thread(client, "sleeps", [](Client& own) {
+      for (int i = 0; i < 3; ++i) {
+        note(own, "s");
+        std::this_thread::sleep_for(20ms);
+      }
+    });
+    for (int i = 0; i < 20; ++i) {
+      note(client, "m");
+      waiting::work_for(5ms);
+    }
+  });
+  EXPECT_NE(ran.irreproducible, "");
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -134,5 +134,20 @@ TEST(Rest, OfAProcessThatIsNotKnownOrGoneIsNone) {
   EXPECT_FALSE(is_at_rest(process));
 }
 
+TEST(Rest, SleepIsUntilATimeThatIsKnown) {
+  const auto comes_to_sleep = [](const std::function<void()>& main) {
+    const TwoThreads threads(main, [](int) { wait_for_lock(); });
+    const auto limit = std::chrono::steady_clock::now() + 500ms;
+    while (!sleeps(threads.process(), 0) && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(1ms);
+    EXPECT_FALSE(sleeps(threads.process(),
+                        static_cast<pid_t>(threads.process().callers.front()->hello.thread)));
+    return sleeps(threads.process(), 0);
+  };
+  EXPECT_TRUE(comes_to_sleep(sleep_long));
+  EXPECT_FALSE(comes_to_sleep(wait_for_lock_with_timeout));
+  EXPECT_FALSE(comes_to_sleep([] {}));
+}
+
 }  // namespace
 }  // namespace gang::harness

@@ -16,10 +16,12 @@ using namespace waiting;  // NOLINT(google-build-using-namespace)
 using Clock = std::chrono::steady_clock;
 
 // How many of the process's threads have still not called, once they are left to themselves.
-std::uint32_t settle(SilentThreads& silent, const std::vector<std::uint32_t>& threads) {
+// `caller` calls.
+std::uint32_t settle(SilentThreads& silent, pid_t caller,
+                     const std::vector<std::uint32_t>& threads) {
   std::uint32_t left = 0;
   sim::Simulation({.world_size = 1}).run([&](sim::SimulatedRank& rank) {
-    left = silent.settle(rank, threads);
+    left = silent.settle(rank, caller, threads);
   });
   return left;
 }
@@ -27,8 +29,10 @@ std::uint32_t settle(SilentThreads& silent, const std::vector<std::uint32_t>& th
 // The thread other than the main one, which has not called.
 class Silent {
  public:
-  Silent(const std::function<void(int socket)>& program, TurnOptions options)
-      : threads_([] { ::pause(); }, program),
+  Silent(
+      const std::function<void(int socket)>& program, TurnOptions options,
+      const std::function<void()>& main = [] { ::pause(); })
+      : threads_(main, program),
         id_(threads_.caller().hello.thread),
         turns_(poller_, options),
         silent_(threads_.process(), turns_) {
@@ -36,7 +40,7 @@ class Silent {
     threads_.process().callers.clear();
   }
 
-  std::uint32_t settle() { return harness::settle(silent_, {id_}); }
+  std::uint32_t settle() { return harness::settle(silent_, threads_.process().id, {id_}); }
   // It says hello.
   void call() { threads_.process().callers.push_back(std::move(caller_)); }
 
@@ -107,6 +111,21 @@ TEST(SilentThreads, MayCallMeanwhile) {
   EXPECT_EQ(silent.settle(), 0U);
 }
 
+TEST(SilentThreads, MayWaitForWhatTheCallerHolds) {
+  const auto begin = Clock::now();
+  Silent silent(
+      [](int) {
+        for (;;) wait_for_lock();
+      },
+      patient,
+      [] {
+        work_for(200ms);
+        ::pause();
+      });
+  EXPECT_EQ(silent.settle(), 1U);
+  EXPECT_GE(Clock::now() - begin, 150ms);
+}
+
 // In all, not each time.
 TEST(SilentThreads, ThatAlwaysWorkAreWaitedForNoMore) {
   Silent silent([](int) { work_for(1000s); }, {.patience = 100ms});
@@ -131,7 +150,7 @@ TEST(SilentThreads, NoneIsSettledAtOnce) {
   Poller poller;
   Turns turns(poller, patient);
   SilentThreads none(silent.threads().process(), turns);
-  EXPECT_EQ(settle(none, {}), 0U);
+  EXPECT_EQ(settle(none, silent.threads().process().id, {}), 0U);
 }
 
 }  // namespace

@@ -243,7 +243,10 @@ TEST(TurnsOfContexts, WhoDozesLetsTheOthersGoOnAndIsListenedToAfterAStep) {
           }
           // Rank 0 is listened to first.
           rank.wait_outside();
-          if (!wakes_by_itself) turns.note_step(process, rank);
+          if (!wakes_by_itself) {
+            threads.caller().awaits_answer = false;
+            turns.note_step(process, rank);
+          }
           has_spoken = true;
         });
     EXPECT_TRUE(report.holds()) << to_string(report);
