@@ -258,12 +258,13 @@ bool Turns::may_leave_to_new_caller(const Turn& turn, Stillness stillness) const
 }
 
 // Whether another thread of the process has made a call, and nobody has taken it for so long that
-// this one may be looking out for what it does.
+// this one may be looking out for what it does. Once time decides anyway, that is not long.
 bool Turns::holds_up_another(const Turn& turn) const {
   const auto now = TimeOutside::Clock::now();
+  const Duration limit = irreproducible_.empty() ? options_.sleep_limit : options_.patience;
   return std::ranges::any_of(turn.process.callers, [&](const auto& caller) {
     return caller->connection.has_frame() && !caller->awaits_answer &&
-           now - caller->spoke_at >= options_.patience_with_sleep;
+           now - caller->spoke_at >= limit;
   });
 }
 

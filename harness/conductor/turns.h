@@ -23,13 +23,13 @@ struct TurnOptions {
   bool is_free = false;
   // How long a process may be idle outside of any call before the others go on without it.
   Duration patience = std::chrono::milliseconds(500);
-  // The same where it sleeps, in one go or in a loop, or works while another thread of it has made
-  // a call.
+  // The same where it sleeps, in one go or in a loop.
   Duration patience_with_sleep = std::chrono::seconds(5);
   // How long all processes outside of calls may be idle, and nobody speak, before they count as
   // stuck.
   Duration stall_limit = std::chrono::seconds(5);
-  // The same for those that sleep.
+  // The same for those that sleep. Also how long a thread may work while another one of its process
+  // has made a call, before that is taken.
   Duration sleep_limit = std::chrono::seconds(30);
   // The same where only threads are left that have never called.
   Duration silent_threads_limit = std::chrono::seconds(3);

@@ -118,7 +118,7 @@ TEST(RankServiceThreads, ThoseThatOthersLookOutForAreServedAfterAWhile) {
         }
         note(client, "m");
       },
-      {.patience_with_sleep = 200ms});
+      {.patience = 20ms, .sleep_limit = 200ms});
   EXPECT_EQ(ran.order, "om");
   EXPECT_NE(ran.irreproducible, "");
 }
@@ -139,7 +139,7 @@ TEST(RankServiceThreads, AThreadThatWorksHoldsUpAnotherOneForAWhileOnly) {
         }
         note(client, "m");
       },
-      {.patience_with_sleep = 200ms});
+      {.patience = 20ms, .sleep_limit = 200ms});
   EXPECT_EQ(ran.order, "mooom");
   EXPECT_NE(ran.irreproducible, "");
 }
