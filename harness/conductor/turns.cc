@@ -263,8 +263,7 @@ bool Turns::holds_up_another(const Turn& turn) const {
   const auto now = TimeOutside::Clock::now();
   const Duration limit = irreproducible_.empty() ? options_.sleep_limit : options_.patience;
   return std::ranges::any_of(turn.process.callers, [&](const auto& caller) {
-    return caller->connection.has_frame() && !caller->awaits_answer &&
-           now - caller->spoke_at >= limit;
+    return caller->connection.has_frame() && now - caller->spoke_at >= limit;
   });
 }
 

@@ -19,11 +19,13 @@ Operation operation(std::uint64_t id) {
       GangCall{.gang = make_fake_gang()}, nullptr);
 }
 
-sim::Report run(const std::function<void(sim::SimulatedRank&, RankOperations&)>& program) {
-  return sim::Simulation({.world_size = 1}).run([&program](sim::SimulatedRank& rank) {
-    RankOperations operations(rank);
-    program(rank, operations);
-  });
+void run(const std::function<void(sim::SimulatedRank&, RankOperations&)>& program) {
+  const sim::Report report =
+      sim::Simulation({.world_size = 1}).run([&program](sim::SimulatedRank& rank) {
+        RankOperations operations(rank);
+        program(rank, operations);
+      });
+  EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
 TEST(RankOperations, AreKnownByTheirNumbersUntilTheyHaveBeenWaitedForOrDropped) {
@@ -59,7 +61,7 @@ TEST(RankOperations, ANumberMayBelongToAnotherOneByTheTimeItIsErased) {
 }
 
 TEST(RankOperations, OneThatMayComeIsAwaited) {
-  const sim::Report report = run([](sim::SimulatedRank& rank, RankOperations& operations) {
+  run([](sim::SimulatedRank& rank, RankOperations& operations) {
     const Operation late = operation(7);
     const auto starter = rank.runtime().start_thread("starter", [&] {
       rank.runtime().sleep_for(std::chrono::seconds(1));
@@ -70,12 +72,11 @@ TEST(RankOperations, OneThatMayComeIsAwaited) {
     EXPECT_EQ(operations.await(7, true, {}), late);
     EXPECT_EQ(rank.runtime().now(), Duration(std::chrono::seconds(2)));
   });
-  EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
 TEST(RankOperations, OneThatNeverComesIsADeadlockThere) {
-  const sim::Report report = run([](sim::SimulatedRank&, RankOperations& operations) {
-    operations.await(7, true, CallSite::at("train.py", 3));
+  const sim::Report report = sim::Simulation({.world_size = 1}).run([](sim::SimulatedRank& rank) {
+    RankOperations(rank).await(7, true, CallSite::at("train.py", 3));
   });
   EXPECT_EQ(report.outcome, sim::Outcome::deadlock);
   ASSERT_EQ(report.blocked.size(), 1U);

@@ -44,10 +44,10 @@ Ran run(const RankProgram& program, const TurnOptions& turns = {.patience = 20s}
 std::jthread start_silent(Client& client, const std::function<void()>& before,
                           const RankProgram& program) {
   std::promise<std::uint32_t> id;
-  std::jthread thread([&id, before, program, path = client.path()] {
+  std::jthread thread([&id, before, program, path = client.path(), world = client.world_size()] {
     id.set_value(static_cast<std::uint32_t>(::gettid()));
     before();
-    live_as(path, Client::caller(0, 1, "silent"), program);
+    live_as(path, Client::caller(0, world, "silent"), program);
   });
   client.set_silent_threads({id.get_future().get()});
   return thread;
@@ -180,13 +180,13 @@ TEST(RankServiceThreads, ANewOneEndsTheDozeOfItsProcess) {
     std::atomic<bool> has_called = false;
     const std::jthread waits =
         start_thread(client, "waits", [](Client& own) { own.call(int_recv(1)); });
-    const std::jthread other([&, path = client.path()] {
-      std::this_thread::sleep_for(200ms);
-      live_as(path, Client::caller(0, 2, "other"), [&](Client& own) {
-        note(own, "o");
-        has_called = true;
-      });
-    });
+    const std::jthread other = start_silent(
+        client, [] { std::this_thread::sleep_for(200ms); },
+        [&has_called](Client& own) {
+          note(own, "o");
+          has_called = true;
+        });
+    client.store({.function = StoreFunction::count});
     while (!has_called) std::this_thread::sleep_for(5ms);
   });
   const RunResult result = world.run([](Client& client) {
@@ -212,6 +212,48 @@ TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
     }
   });
   EXPECT_NE(ran.irreproducible, "");
+}
+
+// The same while the main thread is in one call.
+TEST(RankServiceThreads, OneThatSleepsWhileAnotherOneIsInACallDoesNotRepeatItself) {
+  ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
+  world.fork(0, [](Client& client) {
+    const std::jthread sleeps = start_thread(client, "sleeps", [](Client& own) {
+      own.store({.function = StoreFunction::count});
+      std::this_thread::sleep_for(50ms);
+      note(own, "s");
+    });
+    client.call(int_recv(1));
+  });
+  world.fork(1, [](Client& client) {
+    client.store({.function = StoreFunction::get, .keys = {"order"}});
+    client.call(int_send(0, 1));
+  });
+  const RunResult result = world.run([](Client&) {});
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_NE(world.conductor().turns().irreproducible(), "");
+}
+
+// It looks for what another one does, sleeping, and then waits to be woken by it.
+TEST(RankServiceThreads, OneThatIsWokenAfterItsSleepRepeatsItself) {
+  const Ran ran = run([](Client& client) {
+    sem_t released;
+    ::sem_init(&released, 0, 0);
+    std::atomic<bool> has_called = false;
+    const std::jthread other = start_thread(client, "other", [&](Client& own) {
+      note(own, "o");
+      has_called = true;
+      waiting::work_for(100ms);
+      note(own, "o");
+      ::sem_post(&released);
+      waiting::work_for(100ms);
+    });
+    while (!has_called) std::this_thread::sleep_for(5ms);
+    ::sem_wait(&released);
+    note(client, "m");
+  });
+  EXPECT_EQ(ran.order, "oom");
+  EXPECT_EQ(ran.irreproducible, "");
 }
 
 }  // namespace

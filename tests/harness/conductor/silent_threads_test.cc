@@ -111,6 +111,43 @@ TEST(SilentThreads, MayCallMeanwhile) {
   EXPECT_EQ(silent.settle(), 0U);
 }
 
+TEST(SilentThreads, AreWaitedForEachTime) {
+  Silent silent(
+      [](int socket) {
+        for (;;) {
+          make_call(socket);
+          work_for(200ms);
+        }
+      },
+      patient);
+  EXPECT_EQ(silent.settle(), 1U);
+  const auto begin = Clock::now();
+  silent.threads().answer();
+  EXPECT_EQ(silent.settle(), 1U);
+  EXPECT_GE(Clock::now() - begin, 150ms);
+}
+
+// It waits for its welcome, and it takes more than one event to hear all of its hello.
+TEST(SilentThreads, AreHeardToTheEnd) {
+  Silent silent(
+      [](int socket) {
+        static_cast<void>(::write(socket, "12", 2));
+        make_call(socket);
+      },
+      patient);
+  const int socket = silent.threads().socket();
+  int events = 0;
+  silent.poller().add(socket, [&] {
+    char byte = 0;
+    EXPECT_EQ(::read(socket, &byte, 1), 1);
+    if (++events < 2) return;
+    silent.poller().remove(socket);
+    silent.call();
+  });
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(silent.settle(), 0U);
+}
+
 TEST(SilentThreads, MayWaitForWhatTheCallerHolds) {
   const auto begin = Clock::now();
   Silent silent(

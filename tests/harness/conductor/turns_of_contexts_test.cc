@@ -284,5 +284,33 @@ TEST(TurnsOfContexts, WhoHearsTellsThoseThatAreStuck) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+// Its main thread speaks, and sleeps while another one is in a call.
+TEST(TurnsOfContexts, WhoHasJustSpokenDoesNotDoze) {
+  TwoThreads threads([] { std::this_thread::sleep_for(1000s); }, make_call);
+  Poller poller;
+  Turns turns(poller, endless);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const Descriptor reads(ends[0]);
+  const Descriptor writes(ends[1]);
+  bool has_spoken = false;
+  poller.add(reads.get(), [&] {
+    poller.remove(reads.get());
+    has_spoken = true;
+    threads.caller().awaits_answer = true;
+    turns.note_arrival();
+  });
+  const std::jthread speaks([&] {
+    std::this_thread::sleep_for(50ms);
+    static_cast<void>(::write(writes.get(), "", 1));
+  });
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    Turns::Turn turn{.rank = rank, .process = threads.process()};
+    EXPECT_TRUE(turns.wait(turn, [&] { return has_spoken; }));
+  });
+  EXPECT_TRUE(report.holds()) << to_string(report);
+  EXPECT_EQ(turns.irreproducible(), "");
+}
+
 }  // namespace
 }  // namespace gang::harness
