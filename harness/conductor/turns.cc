@@ -145,15 +145,14 @@ class Turns::Waiting {
   bool dozes() const noexcept { return dozes_since_ == turn_.process.steps; }
   bool is_woken() const noexcept { return dozes_since_.has_value() && !dozes(); }
   // Whether its order among the others was a matter of time: it dozes and has not been woken, or
-  // its sleep has ended while another thread of its process works or is in a call.
+  // its sleep has ended while another thread of its process works or has just called.
   bool wakes_by_itself() const {
     const auto is_other_busy = [this](const auto& caller) {
       const auto thread = static_cast<pid_t>(caller->hello.thread);
       if (thread == turn_.thread) return false;
       const Activity activity = look_at(turn_.process, thread).activity;
       return activity == Activity::works ||
-             (activity == Activity::waits &&
-              (caller->awaits_answer || caller->connection.has_frame()));
+             (activity == Activity::waits && caller->connection.has_frame());
     };
     return dozes() || (has_slept_ && std::ranges::any_of(turn_.process.callers, is_other_busy));
   }

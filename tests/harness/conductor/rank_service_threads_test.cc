@@ -214,26 +214,6 @@ TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
   EXPECT_NE(ran.irreproducible, "");
 }
 
-// The same while the main thread is in one call.
-TEST(RankServiceThreads, OneThatSleepsWhileAnotherOneIsInACallDoesNotRepeatItself) {
-  ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
-  world.fork(0, [](Client& client) {
-    const std::jthread sleeps = start_thread(client, "sleeps", [](Client& own) {
-      own.store({.function = StoreFunction::count});
-      std::this_thread::sleep_for(50ms);
-      note(own, "s");
-    });
-    client.call(int_recv(1));
-  });
-  world.fork(1, [](Client& client) {
-    client.store({.function = StoreFunction::get, .keys = {"order"}});
-    client.call(int_send(0, 1));
-  });
-  const RunResult result = world.run([](Client&) {});
-  EXPECT_TRUE(result.holds()) << to_string(result);
-  EXPECT_NE(world.conductor().turns().irreproducible(), "");
-}
-
 // It looks for what another one does, sleeping, and then waits to be woken by it.
 TEST(RankServiceThreads, OneThatIsWokenAfterItsSleepRepeatsItself) {
   const Ran ran = run([](Client& client) {
