@@ -287,6 +287,7 @@ TEST(TurnsOfContexts, WhoHearsTellsThoseThatAreStuck) {
 // Its main thread speaks, and sleeps while another one is in a call.
 TEST(TurnsOfContexts, WhoHasJustSpokenDoesNotDoze) {
   TwoThreads threads([] { std::this_thread::sleep_for(1000s); }, make_call);
+  threads.process().other_threads = 1;  // so it is looked at as soon as anything is heard
   Poller poller;
   Turns turns(poller, endless);
   std::array<int, 2> ends{};

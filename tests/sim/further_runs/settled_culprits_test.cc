@@ -84,6 +84,17 @@ TEST(SettledCulprits, WhoMakesItsGangsInAnotherOrderIsTheCulpritEvenOfTwo) {
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
 }
 
+// A branch of its own, with the usual arguments, is no reason to blame a rank.
+TEST(SettledCulprits, WhoPassesSomethingElseIsTheCulpritNotWhoCallsFromAnotherLine) {
+  const RankProgram program = [](SimulatedRank& rank) {
+    reduce(*rank.root(), rank.rank() == 0 ? 10 : 12, rank.rank() == 3 ? 8 : 1);
+  };
+  const Report report = run_settled({.world_size = 4}, program);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].id, finding_id::mismatch_count);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+}
+
 // -- Faults --
 
 // Every operation of rank 1 takes a second longer.
