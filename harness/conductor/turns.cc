@@ -189,7 +189,9 @@ bool Turns::wait(Turn& turn, const std::function<bool()>& has_spoken) {
         waiting.begin_again();
       }
       const std::uint64_t before = arrivals_;
-      if (!has_spoken()) heard = listen(turn, waiting, has_spoken);
+      if (!has_spoken())
+        heard = may_leave_to_new_caller(turn, Stillness::none) ? Heard::new_caller
+                                                               : listen(turn, waiting, has_spoken);
       announce_since(before, turn.rank);
     }
     // Not through another round: how often one had to listen must not show in the schedule.
@@ -250,10 +252,11 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
   return Heard::something;
 }
 
-// Not before all threads of the process wait: who of them would be first is a matter of time.
+// Not before all threads of the process wait: who of them would be first is a matter of time. That
+// is so anyway where ranks are threads, and once a context has lost its turn.
 bool Turns::may_leave_to_new_caller(const Turn& turn, Stillness stillness) const {
   return turn.leaves_to_new_callers && turn.process.has_new_caller() &&
-         (stillness != Stillness::none || options_.is_free);
+         (stillness != Stillness::none || turn.is_free || turn.process.is_shared);
 }
 
 // Whether another thread of the process has made a call, and nobody has taken it for so long that
