@@ -56,6 +56,13 @@ class OutsideWait final : public sim::AwaitedMessage {
   int world_size_;
 };
 
+// Whether a thread of the process waits until its call is taken. One that has ended may have said
+// goodbye, for which nobody waits.
+bool waits_in_call(const RankProcess& process, const Caller& caller) {
+  return caller.connection.has_frame() &&
+         look_at(process, static_cast<pid_t>(caller.hello.thread)).activity == Activity::waits;
+}
+
 class Counted {
  public:
   explicit Counted(int& count, bool counts = true) : count_(counts ? &count : nullptr) {
@@ -149,10 +156,9 @@ class Turns::Waiting {
   bool wakes_by_itself() const {
     const auto is_other_busy = [this](const auto& caller) {
       const auto thread = static_cast<pid_t>(caller->hello.thread);
-      if (thread == turn_.thread) return false;
-      const Activity activity = look_at(turn_.process, thread).activity;
-      return activity == Activity::works ||
-             (activity == Activity::waits && caller->connection.has_frame());
+      return thread != turn_.thread &&
+             (look_at(turn_.process, thread).activity == Activity::works ||
+              waits_in_call(turn_.process, *caller));
     };
     return dozes() || (has_slept_ && std::ranges::any_of(turn_.process.callers, is_other_busy));
   }
@@ -244,8 +250,7 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
     if (holds_up_another(turn)) {
       note_that_others_went_on(turn);
       turn.is_free = true;
-      return turn.leaves_to_new_callers && turn.process.has_new_caller() ? Heard::new_caller
-                                                                         : Heard::nothing_yet;
+      return may_leave_to_new_caller(turn, stillness) ? Heard::new_caller : Heard::nothing_yet;
     }
     if (is_stalled()) return Heard::stalled;
   }
@@ -265,7 +270,7 @@ bool Turns::holds_up_another(const Turn& turn) const {
   const auto now = TimeOutside::Clock::now();
   const Duration limit = irreproducible_.empty() ? options_.sleep_limit : options_.patience;
   return std::ranges::any_of(turn.process.callers, [&](const auto& caller) {
-    return caller->connection.has_frame() && now - caller->spoke_at >= limit;
+    return now - caller->spoke_at >= limit && waits_in_call(turn.process, *caller);
   });
 }
 

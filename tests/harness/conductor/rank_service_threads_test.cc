@@ -144,6 +144,19 @@ TEST(RankServiceThreads, AThreadThatWorksHoldsUpAnotherOneForAWhileOnly) {
   EXPECT_NE(ran.irreproducible, "");
 }
 
+// Nobody waits for its goodbye to be taken.
+TEST(RankServiceThreads, OneThatHasEndedIsNotHeldUp) {
+  const Ran ran = run(
+      [](Client& client) {
+        start_thread(client, "other", [](Client& own) { note(own, "o"); }).join();
+        waiting::work_for(400ms);
+        note(client, "m");
+      },
+      {.patience = 20s, .sleep_limit = 100ms});
+  EXPECT_EQ(ran.order, "om");
+  EXPECT_EQ(ran.irreproducible, "");
+}
+
 TEST(RankServiceThreads, WhereRequestsAreTakenAsTheyComeSoAreFirstCalls) {
   const Ran ran = run(
       [](Client& client) {

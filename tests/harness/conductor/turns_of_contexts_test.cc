@@ -25,6 +25,26 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Clock = std::chrono::steady_clock;
 
+// What `poller` hears once, when it is rung.
+class Bell {
+ public:
+  Bell(Poller& poller, const std::function<void()>& on_ring) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    reads_ = Descriptor(ends[0]);
+    writes_ = Descriptor(ends[1]);
+    poller.add(reads_.get(), [&poller, on_ring, end = reads_.get()] {
+      poller.remove(end);
+      on_ring();
+    });
+  }
+  void ring() const { EXPECT_EQ(::write(writes_.get(), "", 1), 1); }
+
+ private:
+  Descriptor reads_;
+  Descriptor writes_;
+};
+
 TEST(TurnsOfContexts, WhoWasStuckInOneRunIsNotInTheNext) {
   const std::atomic<bool> interrupt = true;
   Poller poller;
@@ -260,13 +280,8 @@ TEST(TurnsOfContexts, WhoHearsTellsThoseThatAreStuck) {
   Poller poller;
   Turns turns(poller, {.interrupt = &interrupt});
   const RankProcess process;
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const Descriptor reads(ends[0]);
-  const Descriptor writes(ends[1]);
   bool has_spoken = false;
-  poller.add(reads.get(), [&] {
-    poller.remove(reads.get());
+  const Bell bell(poller, [&] {
     has_spoken = true;
     turns.note_arrival();
   });
@@ -278,7 +293,7 @@ TEST(TurnsOfContexts, WhoHearsTellsThoseThatAreStuck) {
     }
     rank.runtime().sleep_for(1s);  // until nobody else can go on
     EXPECT_FALSE(turns.hear(rank, Duration(0)));
-    EXPECT_EQ(::write(writes.get(), "", 1), 1);
+    bell.ring();
     EXPECT_TRUE(turns.hear(rank, Duration(20s)));
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
@@ -290,20 +305,15 @@ TEST(TurnsOfContexts, WhoHasJustSpokenDoesNotDoze) {
   threads.process().other_threads = 1;  // so it is looked at as soon as anything is heard
   Poller poller;
   Turns turns(poller, endless);
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const Descriptor reads(ends[0]);
-  const Descriptor writes(ends[1]);
   bool has_spoken = false;
-  poller.add(reads.get(), [&] {
-    poller.remove(reads.get());
+  const Bell bell(poller, [&] {
     has_spoken = true;
     threads.caller().awaits_answer = true;
     turns.note_arrival();
   });
   const std::jthread speaks([&] {
     std::this_thread::sleep_for(50ms);
-    static_cast<void>(::write(writes.get(), "", 1));
+    bell.ring();
   });
   const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
     Turns::Turn turn{.rank = rank, .process = threads.process()};
