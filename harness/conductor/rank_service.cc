@@ -184,7 +184,7 @@ void RankService::take_request(Session& session) {
   listen(session.turn, std::cref(has_spoken));
   if (!connection.has_frame()) {
     session.is_over = !connection.is_open();
-    if (!session.is_over) serve_new_callers();
+    serve_new_callers();
     return;
   }
   ClientMessage message = parse_message(connection.take(), conductor_.texts_);

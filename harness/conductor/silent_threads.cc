@@ -36,17 +36,15 @@ std::uint32_t SilentThreads::settle(sim::SimulatedRank& rank, pid_t caller,
   Looks looks = look_at(threads);
   // Whoever has not waited anew since the last time has not done anything since.
   if (looks == stopped_) return static_cast<std::uint32_t>(looks.size());
-  ThreadLook own = harness::look_at(process_, caller);
   for (;;) {
     const bool has_heard = turns_.hear(rank, pause);
-    const ThreadLook own_again = harness::look_at(process_, caller);
+    // Before the others: whoever it has released since works, or has waited anew.
+    const bool has_caller_stopped = harness::look_at(process_, caller).activity != Activity::works;
     const Looks again = look_at(threads);
     // If none has waited anew, all waited at once, between the two looks. Whoever waits to be
     // welcomed had said hello by the first look, and has been heard.
-    const bool is_same =
-        looks == again && own == own_again && own_again.activity != Activity::works;
+    const bool is_same = looks == again && has_caller_stopped;
     looks = again;
-    own = own_again;
     if ((!has_heard && is_same && have_stopped(looks)) || turns_.is_interrupted()) break;
     const Clock::time_point now = Clock::now();
     for (const auto& [thread, look] : looks)

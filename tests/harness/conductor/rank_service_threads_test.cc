@@ -40,8 +40,13 @@ Ran run(const RankProgram& program, const TurnOptions& turns = {.patience = 20s}
   return {memory.at<char>(0), world.conductor().turns().irreproducible()};
 }
 
+struct SilentThread {
+  std::uint32_t id = 0;  // the system's
+  std::jthread thread = {};
+};
+
 // Starts a thread that calls after `before`; later calls of `client` say that it has not.
-std::jthread start_silent(Client& client, const std::function<void()>& before,
+SilentThread start_silent(Client& client, const std::function<void()>& before,
                           const RankProgram& program) {
   std::promise<std::uint32_t> id;
   std::jthread thread([&id, before, program, path = client.path(), world = client.world_size()] {
@@ -49,14 +54,15 @@ std::jthread start_silent(Client& client, const std::function<void()>& before,
     before();
     live_as(path, Client::caller(0, world, "silent"), program);
   });
-  client.set_silent_threads({id.get_future().get()});
-  return thread;
+  const std::uint32_t known = id.get_future().get();
+  client.set_silent_threads({known});
+  return {known, std::move(thread)};
 }
 
 TEST(RankServiceThreads, WhoeverIsFasterACallComesBeforeTheFirstOneOfAnotherThread) {
   for (const bool is_main_faster : {false, true}) {
     const Ran ran = run([is_main_faster](Client& client) {
-      const std::jthread other = start_silent(
+      const SilentThread other = start_silent(
           client, [&] { waiting::work_for(is_main_faster ? 100ms : 0ms); },
           [](Client& own) { note(own, "o"); });
       waiting::work_for(is_main_faster ? 0ms : 100ms);
@@ -174,11 +180,11 @@ TEST(RankServiceThreads, OneThatAnotherOneReleasesDoesNotCallAtATimeOfItsOwn) {
   const Ran ran = run([](Client& client) {
     sem_t released;
     ::sem_init(&released, 0, 0);
-    std::jthread other = start_silent(
+    SilentThread other = start_silent(
         client, [&released] { ::sem_wait(&released); }, [](Client& own) { note(own, "o"); });
     note(client, "m");
     ::sem_post(&released);
-    other.join();
+    other.thread.join();
     note(client, "m");
   });
   EXPECT_EQ(ran.order, "mom");
@@ -191,14 +197,16 @@ TEST(RankServiceThreads, ANewOneEndsTheDozeOfItsProcess) {
   ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
   world.fork(0, [](Client& client) {
     std::atomic<bool> has_called = false;
-    const std::jthread waits =
-        start_thread(client, "waits", [](Client& own) { own.call(int_recv(1)); });
-    const std::jthread other = start_silent(
+    const SilentThread other = start_silent(
         client, [] { std::this_thread::sleep_for(200ms); },
         [&has_called](Client& own) {
           note(own, "o");
           has_called = true;
         });
+    const std::jthread waits = start_thread(client, "waits", [&other](Client& own) {
+      own.set_silent_threads({other.id});
+      own.call(int_recv(1));
+    });
     client.store({.function = StoreFunction::count});
     while (!has_called) std::this_thread::sleep_for(5ms);
   });
@@ -239,14 +247,81 @@ TEST(RankServiceThreads, OneThatIsWokenAfterItsSleepRepeatsItself) {
       waiting::work_for(100ms);
       note(own, "o");
       ::sem_post(&released);
-      waiting::work_for(100ms);
+      for (int i = 0; i < 4; ++i) {
+        waiting::work_for(50ms);
+        note(own, "w");
+      }
     });
     while (!has_called) std::this_thread::sleep_for(5ms);
     ::sem_wait(&released);
     note(client, "m");
   });
-  EXPECT_EQ(ran.order, "oom");
+  EXPECT_EQ(ran.order, "oowmwww");
   EXPECT_EQ(ran.irreproducible, "");
+}
+
+// The caller works on after its call, like one that has yet to let go of the interpreter.
+TEST(RankServiceThreads, ThoseThatTheCallerReleasesAfterItsCallAreServedWithIt) {
+  const Ran ran = run([](Client& client) {
+    sem_t released;
+    ::sem_init(&released, 0, 0);
+    const SilentThread other = start_silent(
+        client, [&released] { ::sem_wait(&released); }, [](Client& own) { note(own, "o"); });
+    client.tell(StoreMessage{
+        .function = StoreFunction::get, .keys = {"order"}, .values = {}, .threads = {other.id}});
+    waiting::work_for(200ms);
+    ::sem_post(&released);
+    client.receive();
+    note(client, "m");
+  });
+  EXPECT_EQ(ran.order, "om");
+  EXPECT_EQ(ran.irreproducible, "");
+}
+
+// Its process is looked at again as soon as it has spoken, however long that took.
+TEST(RankServiceThreads, OneThatOthersWaitForIsAnsweredAtOnce) {
+  const Ran ran = run([](Client& client) {
+    sem_t begun;
+    sem_t done;
+    ::sem_init(&begun, 0, 0);
+    ::sem_init(&done, 0, 0);
+    Duration fastest = 1000s;
+    const std::jthread other = start_thread(client, "other", [&](Client& own) {
+      for (int i = 0; i < 3; ++i) {
+        ::sem_wait(&begun);
+        waiting::work_for(240ms);
+        const auto begin = std::chrono::steady_clock::now();
+        note(own, "o");
+        fastest = std::min<Duration>(fastest, std::chrono::steady_clock::now() - begin);
+        ::sem_post(&done);
+      }
+    });
+    for (int i = 0; i < 3; ++i) {
+      ::sem_post(&begun);
+      ::sem_wait(&done);
+      note(client, "m");
+    }
+    note(client, fastest < 50ms ? " at once" : " late");
+  });
+  EXPECT_EQ(ran.order, "omomom at once");
+}
+
+// However many calls others make meanwhile.
+TEST(RankServiceThreads, ThoseThatHaveNotCalledAreWatchedByOneContext) {
+  ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
+  world.fork(0, [](Client& client) {
+    std::promise<std::uint32_t> id;
+    std::thread([&id] {
+      id.set_value(static_cast<std::uint32_t>(::gettid()));
+      for (;;) waiting::wait_for_lock();
+    }).detach();
+    client.set_silent_threads({id.get_future().get()});
+    for (int i = 0; i < 3; ++i) client.store({.function = StoreFunction::count});
+    client.call(int_recv(1));
+  });
+  const RunResult result = world.run([](Client&) {});
+  EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
+  EXPECT_THAT(world.conductor().turns().resting_ranks(), testing::ElementsAre(0));
 }
 
 }  // namespace

@@ -84,6 +84,22 @@ TEST(TurnsOfContexts, WhoSpeaksIsStuckNoLonger) {
   EXPECT_THAT(turns.stuck_ranks(), IsEmpty());
 }
 
+// Rank 1 is the first to get stuck.
+TEST(TurnsOfContexts, StuckRanksAreToldInTheirOrder) {
+  const std::atomic<bool> interrupt = true;
+  Poller poller;
+  Turns turns(poller, {.interrupt = &interrupt});
+  std::array<RankProcess, 2> processes;
+  processes.at(1).rank = 1;
+  const sim::Report report = sim::Simulation({.world_size = 2}).run([&](sim::SimulatedRank& rank) {
+    if (rank.rank() == 0) rank.runtime().sleep_for(1s);
+    Turns::Turn turn{.rank = rank, .process = processes.at(static_cast<std::size_t>(rank.rank()))};
+    turns.wait(turn, [] { return false; });
+  });
+  EXPECT_THAT(turns.stuck_ranks(), ElementsAre(1, 0));
+  EXPECT_THAT(turns.real_time(report.outcome).stuck_ranks, ElementsAre(0, 1));
+}
+
 // Both ranks are idle for so long that they lose their turns.
 TEST(TurnsOfContexts, TheFirstWhoLosesItsTurnIsNamedUntilTheNextRun) {
   const pid_t idle = ::fork();

@@ -52,5 +52,15 @@ TEST(Deviation, ABranchOfItsOwnIsInStep) {
   EXPECT_TRUE(is_out_of_step(sequences, {1, 2}, {0, 2}));
 }
 
+// Rank 2 is to blame, and makes all of them fail.
+TEST(Deviation, WhoFailsWithTheArgumentsOfOthersIsInStep) {
+  const Report report = recorded(3, [](SimulatedRank& rank) {
+    reduce(*rank.root(), rank.rank() == 1 ? 3 : 2, rank.rank() == 2 ? 4 : 1);
+  });
+  const CallSequences sequences(*report.histories);
+  EXPECT_FALSE(is_out_of_step(sequences, {1, 0}, {0, 0}));
+  EXPECT_TRUE(is_out_of_step(sequences, {2, 0}, {0, 0}));
+}
+
 }  // namespace
 }  // namespace gang::sim
