@@ -216,6 +216,7 @@ void Conductor::begin_run() {
   former_.clear();
   outliving_.clear();
   store_.clear();
+  new_groups_.clear();
   turns_.begin_run();
   for (int rank = 0; rank < *world_size_; ++rank) {
     processes_.push_back(std::make_unique<RankProcess>());
@@ -299,6 +300,10 @@ void Conductor::add_call_stacks(sim::Report& report) {
 
 void Conductor::complete(sim::Report& report) {
   add_call_stacks(report);
+  if (auto groups = new_groups_.unfinished()) {
+    groups->certainty = report.certainty;
+    report.findings.insert(report.findings.begin(), *std::move(groups));
+  }
   if (report.outcome != sim::Outcome::deadlock) return;
   std::vector<sim::Finding> unmet = store_.unmet_waits();
   if (unmet.empty())

@@ -11,6 +11,7 @@
 #include "harness/conductor/key_store.h"
 #include "harness/conductor/launcher.h"
 #include "harness/conductor/lobby.h"
+#include "harness/conductor/new_groups.h"
 #include "harness/conductor/no_preemption.h"
 #include "harness/conductor/poller.h"
 #include "harness/conductor/rank_output.h"
@@ -104,6 +105,7 @@ class Conductor {
   Turns turns_;
   KeptTexts texts_;
   KeyStore store_;
+  NewGroups new_groups_;
   std::optional<int> world_size_;
   std::uint64_t seed_ = 1;
   std::uint64_t run_ = 0;  // the number of the run under way, or of the last one

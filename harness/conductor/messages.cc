@@ -149,6 +149,13 @@ void fields(auto& io, Is<StackMessage> auto& message) {
   });
 }
 
+void fields(auto& io, Is<NewGroupMessage> auto& message) {
+  io.template number<std::uint32_t>(message.init);
+  io.text(message.name);
+  io.numbers(message.ranks);
+  io.site(message.call_site);
+}
+
 void fields(auto& io, Is<WelcomeMessage> auto& message) {
   io.template number<std::uint32_t>(message.version);
   io.template number<std::int32_t>(message.world_size);

@@ -19,7 +19,7 @@
 
 namespace gang::harness {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 // Keeps texts of call sites for as long as reports may name them. Equal texts are kept once.
 class KeptTexts {
@@ -162,10 +162,18 @@ struct StackMessage {
   std::vector<Thread> threads;
 };
 
+// The program makes a group of these ranks.
+struct NewGroupMessage {
+  std::uint32_t init = 0;  // how often the process has initialized its groups
+  std::string name;        // the same on all ranks that make the same group
+  std::vector<int> ranks;
+  CallSite call_site;
+};
+
 using ClientMessage =
     std::variant<HelloMessage, GroupMessage, OperationMessage, WaitMessage, TestMessage,
                  DropMessage, CloseMessage, AbortMessage, BlockMessage, StoreMessage, OutputMessage,
-                 FailedMessage, FindingMessage, ByeMessage, StackMessage>;
+                 FailedMessage, FindingMessage, ByeMessage, StackMessage, NewGroupMessage>;
 
 // How an operation ended.
 enum class Status : std::uint8_t {

@@ -195,10 +195,6 @@ void RankService::take_request(Session& session) {
 
 // -- Requests --
 
-std::shared_ptr<StartedOperation> RankService::await_operation(Session& session, std::uint64_t id) {
-  return operations_.await(id, process_.has_threads(), session.turn.call_site);
-}
-
 void RankService::answer(Session& session, const ServerMessage& message) {
   conductor_.send(session.caller.connection, frame_of(message));
   session.caller.awaits_answer = false;
@@ -260,7 +256,8 @@ void RankService::handle(Session& session, WaitMessage& message) {
   session.caller.awaits_answer = true;
   stop_other_threads(session, message.threads);
   std::vector<std::shared_ptr<StartedOperation>> operations;
-  for (const std::uint64_t id : message.ids) operations.push_back(await_operation(session, id));
+  for (const std::uint64_t id : message.ids)
+    operations.push_back(operations_.await(id, process_.has_threads(), message.call_site));
   if (message.is_for_any) {
     const std::size_t first = StartedOperation::wait_any(operations, rank_.runtime());
     note_lateness(conductor_.turns_.long_waits(), std::span(operations).subspan(first, 1),
@@ -301,8 +298,9 @@ void RankService::answer_with(Session& session,
 void RankService::handle(Session& session, TestMessage& message) {
   session.caller.awaits_answer = true;
   stop_other_threads(session, message.threads);
-  const bool is_complete = await_operation(session, message.id)->test(rank_.runtime());
-  answer(session, TestedMessage{is_complete});
+  const auto operation =
+      operations_.await(message.id, process_.has_threads(), session.turn.call_site);
+  answer(session, TestedMessage{operation->test(rank_.runtime())});
 }
 
 void RankService::handle(Session&, DropMessage& message) { operations_.drop(message.id); }
@@ -354,6 +352,11 @@ void RankService::handle(Session& session, ByeMessage&) {
 }
 
 void RankService::handle(Session&, StackMessage&) {}  // of a question that has been answered
+
+void RankService::handle(Session&, NewGroupMessage& message) {
+  if (auto finding = conductor_.new_groups_.note(process_.rank, message, conductor_.world_size()))
+    simulated_.add_finding(*std::move(finding));
+}
 
 void RankService::handle(Session&, HelloMessage&) {
   throw ProtocolError("a second hello on one connection");

@@ -64,9 +64,9 @@ class RankService {
   void handle(Session& session, FindingMessage& message);
   void handle(Session& session, ByeMessage& message);
   void handle(Session& session, StackMessage& message);
+  void handle(Session& session, NewGroupMessage& message);
   [[noreturn]] void handle(Session& session, HelloMessage& message);
 
-  std::shared_ptr<StartedOperation> await_operation(Session& session, std::uint64_t id);
   OperationResult result_of(const StartedOperation& operation);
   void answer_with(Session& session,
                    const std::vector<std::shared_ptr<StartedOperation>>& operations);

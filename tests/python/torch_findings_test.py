@@ -61,6 +61,12 @@ class Processes(Ways):
         self.assertIn("0 → 0/exchange → 1 → 0", ended.report["findings"][0]["message"])
         self.assertNotIn("real_time", ended.report)
 
+    def test_whose_groups_differ_does_not_depend_on_who_makes_them_first(self):
+        for seed in range(1, 5):
+            ended = run("group_order.py", "--schedule", "random", "--seed", str(seed))
+            self.assertEqual(ended.findings[0], ("group_creation_order", [1], "group_order.py:13"),
+                             ended.text)
+
     def test_how_a_process_ended_is_told(self):
         for how, text in DEATHS.items():
             ended = run(f"crash.py {how}")

@@ -25,59 +25,31 @@ if has("torch"):
 PLACE = wire.site("train.py", 1, "step")
 
 
-class KeyedConnection:
-    """Keys and values of two or more ranks, as the conductor keeps them."""
+class Told:
+    """A connection that keeps the groups of which it is told."""
 
     def __init__(self):
-        self.keys, self.findings = {}, []
-
-    def store(self, frame):
-        (_, view), = wire.split_frames(frame)
-        fields = wire.Fields(view)
-        function, _ = fields.number("B"), fields.number("q")
-        (key,), values = fields.blobs(), fields.blobs()
-        if function == wire.SET or (function == wire.COMPARE_SET
-                                    and self.keys.get(key, b"") == values[0]):
-            self.keys[key] = values[-1]
-        return 0, [self.keys[key]]
+        self.groups = []
 
     def say(self, frame):
-        (_, view), = wire.split_frames(frame)
+        (kind, view), = wire.split_frames(frame)
+        assert kind == wire.NEW_GROUP
         fields = wire.Fields(view)
-        self.findings.append((fields.text(), fields.text(), fields.ranks()))
+        self.groups.append((fields.number("I"), fields.text(), fields.ranks()))
 
 
 @needs_torch
 class Groups(unittest.TestCase):
-    def setUp(self):
-        self.store = KeyedConnection()
-
-    def make(self, rank, name, ranks, init=1):
-        with recorded(rank, 4), mock.patch.object(process, "connection", lambda: self.store):
-            process.identity().inits = init
-            redirect._compare_group(name, ranks)
-
-    def test_groups_that_are_made_in_other_orders_are_a_finding_once(self):
-        for rank in (3, 0, 1, 2):
-            self.make(rank, "1", [0, 1])
-        for rank in range(4):
-            self.make(rank, "2", [2, 3])
-        self.assertEqual(self.store.findings, [])
-        for rank, ranks in ((0, [0, 1]), (1, [2, 3]), (2, [2, 3])):
-            self.make(rank, "3", ranks)
-        (identifier, text, ranks), = self.store.findings
-        self.assertEqual((identifier, ranks), ("group_creation_order", (1,)))
-        self.assertRegex(text, r"Rank 0 made group 3 of ranks \[0, 1\] at .*, rank 1 of ranks "
-                         r"\[2, 3\]")
-
-    def test_names_begin_again_with_every_init(self):
-        self.make(0, "1", [0, 1], init=1)
-        self.make(1, "1", [2, 3], init=2)
-        self.assertEqual(self.store.findings, [])
+    def test_all_ranks_tell_of_all_groups(self):
+        told = Told()
+        with recorded(3, 4), mock.patch.object(process, "connection", lambda: told):
+            process.identity().inits = 2
+            redirect._tell_of_group("1", [0, 1])
+        self.assertEqual(told.groups, [(2, "1", (0, 1))])
 
     def made(self, original_result=object(), **named):
-        """What PyTorch's function is asked for, and the names of the groups that are compared."""
-        asked, compared = {}, []
+        """What PyTorch's function is asked for, and the groups that are told."""
+        asked, told = {}, []
 
         def original(group_size, group_rank, global_ranks_in_group, backend, store,
                      pg_options=None, group_name=None, group_desc=None, device_id=None):
@@ -85,20 +57,20 @@ class Groups(unittest.TestCase):
                          role=process_group().making.role)
             return original_result
 
-        with mock.patch.object(redirect, "_compare_group", lambda *given: compared.append(given)), \
+        with mock.patch.object(redirect, "_tell_of_group", lambda *given: told.append(given)), \
                 mock.patch.object(redirect, "prepare"), \
                 mock.patch.object(c10d, "_group_count", 6, create=True):
             made = redirect._group_maker(original)(2, 0, named.pop("ranks", [0, 2]), "nccl", None,
                                                    **named)
         self.assertIs(made, original_result)
         self.assertEqual(process_group().making.role, "")
-        return asked, compared
+        return asked, told
 
     def test_a_group_is_ours_whatever_it_was_asked_to_be(self):
-        asked, compared = self.made(pg_options=3, device_id=4, group_desc="mesh_dp")
+        asked, told = self.made(pg_options=3, device_id=4, group_desc="mesh_dp")
         self.assertEqual(asked, {"backend": "gangsim", "pg_options": None, "device_id": None,
                                  "role": "mesh_dp"})
-        self.assertEqual(compared, [("6", [0, 2])])
+        self.assertEqual(told, [("6", [0, 2])])
         self.assertEqual(self.made(group_name="mine")[1], [("mine", [0, 2])])
         self.assertEqual(self.made(ranks=[]), ({"backend": "gangsim", "pg_options": None,
                                                 "device_id": None, "role": ""}, []))

@@ -72,6 +72,9 @@ class Writing(unittest.TestCase):
                  wire.text("KeyError") + wire.text("why") + wire.text("trace") + place),
                 (wire.finding("id", "why", [2, 0], place), wire.FINDING,
                  wire.text("id") + wire.text("why") + struct.pack("<Iii", 2, 2, 0) + place),
+                (wire.new_group(1 << 20, "7", [2, 0], place), wire.NEW_GROUP,
+                 struct.pack("<I", 1 << 20) + wire.text("7") + struct.pack("<Iii", 2, 2, 0)
+                 + place),
                 (wire.stacks([(7, "main", [("a.py", 3, "f")]), (0, "t", [])]), wire.STACK,
                  struct.pack("<II", 2, 7) + wire.text("main") + struct.pack("<I", 1) + place
                  + struct.pack("<I", 0) + wire.text("t") + struct.pack("<I", 0))):

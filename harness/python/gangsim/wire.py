@@ -1,4 +1,4 @@
-"""Frames of the protocol between a rank's process and the conductor, version 1.
+"""Frames of the protocol between a rank's process and the conductor, version 3.
 
 Every function makes or reads bytes; nothing here knows a socket. All numbers are little-endian and
 unaligned. A frame is a u32 size, a u8 kind, and size - 1 bytes of fields.
@@ -9,12 +9,12 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import ProtocolError
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME_BYTES = 64 << 20
 
 # Kinds of frames that a client sends.
 HELLO, GROUP, START, CALL, WAIT, TEST, DROP, CLOSE = range(1, 9)
-ABORT, BLOCK, STORE, OUTPUT, FAILED, FINDING, BYE, STACK, WAIT_ANY = range(9, 18)
+ABORT, BLOCK, STORE, OUTPUT, FAILED, FINDING, BYE, STACK, NEW_GROUP, WAIT_ANY = range(9, 19)
 
 # Kinds of frames that the conductor sends.
 WELCOME, REFUSED, DONE, TESTED, STORED, ASK_STACK, OVER, FIRST = range(128, 136)
@@ -198,6 +198,10 @@ def failed(kind: str, message: str, traceback: str, place: bytes) -> bytes:
 def finding(identifier: str, message: str, ranks: Sequence[int], place: bytes) -> bytes:
     """`message`: a sentence; or, beginning with a small letter, what `ranks` did."""
     return frame(FINDING, text(identifier), text(message), numbers("i", ranks), place)
+
+
+def new_group(init: int, name: str, ranks: Sequence[int], place: bytes) -> bytes:
+    return frame(NEW_GROUP, pack_u32(init), text(name), numbers("i", ranks), place)
 
 
 def stacks(threads) -> bytes:

@@ -29,7 +29,8 @@ inline std::vector<Frame> sample_frames() {
       FailedMessage{.type = "E", .message = "m", .traceback = "t", .call_site = site},
       FindingMessage{.id = "i", .message = "m", .ranks = {1}, .call_site = site},
       ByeMessage{},
-      StackMessage{{{7, "main", {site, site}}, {0, "loader", {}}}}};
+      StackMessage{{{7, "main", {site, site}}, {0, "loader", {}}}},
+      NewGroupMessage{.init = 1, .name = "2", .ranks = {0, 1}, .call_site = site}};
   for (const bool is_blocking : {false, true})
     messages.push_back(OperationMessage{.is_blocking = is_blocking,
                                         .first = {1, 2},
@@ -53,7 +54,7 @@ class FrameFuzzer {
   Frame noise() {
     Frame noise(1 + below(80));
     for (std::byte& byte : noise) byte = static_cast<std::byte>(random_());
-    noise[0] = static_cast<std::byte>(1 + below(17));
+    noise[0] = static_cast<std::byte>(1 + below(18));
     return noise;
   }
 

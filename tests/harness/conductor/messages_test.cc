@@ -1,6 +1,7 @@
 #include "harness/conductor/messages.h"
 
 #include <limits>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -184,21 +185,20 @@ TEST_F(ClientMessages, AFunctionOfTheStoreTakesItsKeysAndValues) {
 TEST_F(ClientMessages, WhatTheProgramTells) {
   const auto output = parsed(OutputMessage{
       .name = "loss", .type = DataType::i32, .count = 2, .values = bytes_of("abcdefgh")});
-  EXPECT_EQ(output.name, "loss");
-  EXPECT_EQ(output.type, DataType::i32);
+  EXPECT_EQ(std::tie(output.name, output.type), std::tuple("loss", DataType::i32));
   EXPECT_EQ(output.values, bytes_of("abcdefgh"));
   const auto failed = parsed(FailedMessage{
       .type = "ValueError", .message = "no", .traceback = "Traceback", .call_site = site});
-  EXPECT_EQ(failed.type, "ValueError");
-  EXPECT_EQ(failed.message, "no");
-  EXPECT_EQ(failed.traceback, "Traceback");
-  EXPECT_EQ(failed.call_site, site);
+  EXPECT_EQ(std::tie(failed.type, failed.message), std::tuple("ValueError", "no"));
+  EXPECT_EQ(std::tie(failed.traceback, failed.call_site), std::tuple("Traceback", site));
   const auto finding = parsed(
       FindingMessage{.id = "wrong_result", .message = "5", .ranks = {2, 0}, .call_site = site});
-  EXPECT_EQ(finding.id, "wrong_result");
-  EXPECT_EQ(finding.message, "5");
+  EXPECT_EQ(std::tie(finding.id, finding.message, finding.call_site),
+            std::tuple("wrong_result", "5", site));
   EXPECT_THAT(finding.ranks, ElementsAre(2, 0));
-  EXPECT_EQ(finding.call_site, site);
+  const auto group = parsed(NewGroupMessage{2, "7", {3, 1}, site});
+  EXPECT_EQ(std::tie(group.init, group.name, group.call_site), std::tuple(2U, "7", site));
+  EXPECT_THAT(group.ranks, ElementsAre(3, 1));
   EXPECT_NO_THROW(parsed(ByeMessage{}));
   const auto stack = parsed(StackMessage{{{7, "MainThread", {site, {}}}, {0, "loader", {}}}});
   ASSERT_EQ(stack.threads.size(), 2U);
@@ -216,7 +216,7 @@ TEST_F(ClientMessages, CallSitesOutliveTheirFrames) {
 }
 
 TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {
-  for (const int kind : {0, 18, 128, 255})
+  for (const int kind : {0, 19, 128, 255})
     EXPECT_THROW(parsed_frame({static_cast<std::byte>(kind)}), ProtocolError);
   EXPECT_THROW(parsed_frame({}), ProtocolError);
   Frame operation = without_size(frame_of(OperationMessage{}));
@@ -370,7 +370,7 @@ TEST_F(ClientMessages, HaveTheNumbersOfTheProtocol) {
   std::vector<int> kinds;
   for (const Frame& frame : conducted::sample_frames())
     kinds.push_back(static_cast<int>(frame.at(0)));
-  EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 17, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 3, 4));
+  EXPECT_THAT(kinds, ElementsAre(1, 2, 5, 18, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 3, 4));
 }
 
 TEST_F(ClientMessages, AGroupHasARoleAndAStartTellsOfNoThreads) {

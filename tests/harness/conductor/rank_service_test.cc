@@ -255,6 +255,24 @@ TEST(RankService, AFindingOfTheProgramIsOneOfTheRun) {
   EXPECT_EQ(to_string(finding.location), "train.py:3");
 }
 
+// Whether all have made a group or not, what they say of it comes before what follows from it.
+TEST(RankService, GroupsThatRanksMakeDifferentlyAreAFindingOfTheRun) {
+  for (const bool has_last_come : {false, true}) {
+    const RunResult result = conduct(3, [has_last_come](Client& client) {
+      const bool is_odd = client.rank() == 0;
+      if (client.rank() < 2 || has_last_come)
+        client.tell(NewGroupMessage{1, "1", {is_odd ? 1 : 0}, CallSite::at("train.py", 4)});
+      client.call(is_odd ? int_recv(2) : OperationMessage{.kind = OperationKind::barrier});
+    });
+    ASSERT_GE(result.report.findings.size(), 2U);
+    const sim::Finding& finding = result.report.findings.front();
+    EXPECT_EQ(finding.id, "group_creation_order");
+    EXPECT_THAT(finding.ranks, has_last_come ? testing::Matcher<std::vector<int>>(ElementsAre(0))
+                                             : ElementsAre(0, 1));
+    EXPECT_EQ(finding.certainty.has_value(), !has_last_come) << "told once the run has ended";
+  }
+}
+
 // -- Threads --
 
 TEST(RankService, EachThreadOfARankHasItsPlace) {

@@ -112,7 +112,7 @@ def _group_maker(original):
                 given[name] = None
         ranks = list(given["global_ranks_in_group"])
         if ranks:
-            _compare_group(given.get("group_name") or _next_name(), ranks)
+            _tell_of_group(given.get("group_name") or _next_name(), ranks)
         from . import process_group
         description = given.get("group_desc")
         named_by_user = description not in (None, "undefined", "default_pg")
@@ -145,33 +145,10 @@ def _rename(group, asked) -> None:
         world.pg_backend_config[group] = str(c10d.BackendConfig(c10d.Backend(asked)))
 
 
-def _compare_group(name: str, ranks) -> None:
-    """Reports, once, a group that ranks make of different ranks: they make groups in other orders.
-    """
-    own, place, me = process.connection(), call_site.here(), process.identity()
-    rank = me.rank
-    key = f"gangsim/new_group/{me.inits}/{name}"
-
-    def ask(function: int, key: str, *values: str):
-        number, answer = own.store(wire.store(function, place, keys=[key.encode()],
-                                              values=[value.encode() for value in values]))
-        return answer[0].decode() if answer else number
-
-    # All ranks say the same, so that their order does not matter as long as they agree.
-    ask(wire.SET, f"{key}/{ranks}/{rank}", call_site.text_of(place))
-    known = ask(wire.COMPARE_SET, key, "", str(ranks))
-    if known == str(ranks):
-        return
-    if ask(wire.COMPARE_SET, "gangsim/new_group", "", str(rank)) != str(rank):
-        return
-    known_rank = next(other for other in range(me.world_size)
-                      if ask(wire.CHECK, f"{key}/{known}/{other}"))
-    known_place = ask(wire.GET, f"{key}/{known}/{known_rank}")
-    own.say(wire.finding(
-        "group_creation_order",
-        f"Rank {known_rank} made group {name} of ranks {known} at {known_place}, rank {rank} of "
-        f"ranks {ranks} at {call_site.text_of(place)}: all ranks must call new_group for all "
-        "groups, in one order.", [rank], place))
+def _tell_of_group(name: str, ranks) -> None:
+    """All ranks tell of all groups: whether they make them in one order is compared."""
+    process.connection().say(wire.new_group(process.identity().inits, name, ranks,
+                                            call_site.here()))
 
 
 def _rendezvous(original):
