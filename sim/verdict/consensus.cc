@@ -52,6 +52,7 @@ class Walk {
   void require(int rank) { required_[static_cast<std::size_t>(rank)] = round_; }
   bool is_required(int rank) const { return required_[static_cast<std::size_t>(rank)] == round_; }
   void mark_required(Token common);
+  std::vector<int> awaited_by_message_of(int rank) const;
   void mark_awaited(int rank);
   bool has_left_out_batch(int rank, Token common) const;
   void judge_call(int rank, const SequenceStep& step, Token common);
@@ -121,16 +122,25 @@ void Walk::mark_required(Token common) {
   }
 }
 
-// Whom the message of the rank waits for, if it waits.
+// Whom the last message of the rank waits for, or has waited for until it failed with its gang.
+std::vector<int> Walk::awaited_by_message_of(int rank) const {
+  const SequenceStep& step = *ranks_.next(rank);
+  if (&step != &sequences_.of(rank).back()) return {};
+  const auto waits = blocked_.find(rank);
+  if (step.call->status == SliceStatus::pending && waits != blocked_.end())
+    return waits->second->waits_for;
+  const std::optional<int> peer = sequences_.histories().calls[step.call->call].call.peer;
+  if (step.call->status == SliceStatus::failed && peer && *peer >= 0) return {*peer};
+  return {};
+}
+
 void Walk::mark_awaited(int rank) {
   const SequenceStep& step = *ranks_.next(rank);
-  const auto waits = blocked_.find(rank);
-  if (step.call->status != SliceStatus::pending || waits == blocked_.end() ||
-      &step != &sequences_.of(rank).back())
-    return;
+  const std::vector<int> awaited_ranks = awaited_by_message_of(rank);
+  if (awaited_ranks.empty()) return;
   const std::size_t times = ranks_.times(rank, step.token);
   if (times > ranks_.times(ranks_.reference().rank, step.token)) return;  // it is ahead itself
-  for (const int awaited : waits->second->waits_for)
+  for (const int awaited : awaited_ranks)
     if (!ranks_.is_batch(step) || ranks_.times(awaited, step.token) <= times) require(awaited);
 }
 

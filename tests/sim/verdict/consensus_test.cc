@@ -111,5 +111,24 @@ TEST(Consensus, ItSaysThatARankLeftBeforeWhatIsRecorded) {
   EXPECT_GT(consensus.deviations[0].recorded, 0U);
 }
 
+// Rank 1, which does not wait for it, goes on and meets its barrier: then all messages fail.
+TEST(Consensus, WhoIsAwaitedInMessagesThatFailedIsOdd) {
+  const Consensus consensus = consensus_of(4, [](SimulatedRank& rank) {
+    Gang& root = *rank.root();
+    float own = 0;
+    float others = 0;
+    for (int step = 0; step < 3; ++step) {
+      reduce(root, 2);
+      if (rank.rank() == 3 && step == 1) root.barrier({}, line(9));
+      Work sent = root.start_send(view_of(own), (rank.rank() + 1) % 4, 0, {}, line(3));
+      Work received = root.start_recv(view_of(others), (rank.rank() + 3) % 4, 0, {}, line(4));
+      sent.wait();
+      received.wait();
+    }
+  });
+  ASSERT_THAT(culprits(consensus), ElementsAre(3));
+  EXPECT_EQ(to_string(consensus.deviations[0].did.location), "train.py:9");
+}
+
 }  // namespace
 }  // namespace gang::sim
