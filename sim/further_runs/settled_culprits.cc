@@ -294,6 +294,19 @@ void tell_sides(Finding& finding, const std::vector<CallSummary>& sides) {
   finding.detail += fmt::format("No side is in the majority: {}.", text);
 }
 
+// Of two ranks, either may be wrong; that one of them does what is new there is worth knowing.
+void tell_habit(Finding& finding, const Habit& habit) {
+  const std::string other = habit.unusual.call.empty()
+                                ? std::string("returned")
+                                : fmt::format("called {}", call_text(habit.unusual));
+  if (!finding.detail.empty()) finding.detail += " ";
+  finding.detail +=
+      fmt::format("Before this, both went on from {} to {} ({}), as {} does now; {} {} instead.",
+                  call_text(habit.after), call_text(habit.usual),
+                  habit.times == 1 ? "once" : fmt::format("{} times", habit.times),
+                  ranks_text(habit.usual.ranks), ranks_text(habit.unusual.ranks), other);
+}
+
 // A message whose two ends would meet if one call named another peer, and that is all: the rank of
 // that call. Null otherwise.
 const CallSummary* wrong_peer(const Finding& finding) {
@@ -335,6 +348,7 @@ void settle_first(Report& report, const Consensus& consensus, std::size_t world)
   if (begins_with_told_groups(report)) return;
   const auto finding = std::ranges::find_if(report.findings, is_about_calls);
   if (finding == report.findings.end() || is_about_lock(*finding, report.blocked)) return;
+  if (consensus.habit) tell_habit(*finding, *consensus.habit);
   if (!consensus.deviations.empty()) {
     lay_at_the_door(*finding, consensus.deviations, world);
     merge_consequences(report, static_cast<std::size_t>(finding - report.findings.begin()));

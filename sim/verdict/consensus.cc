@@ -7,6 +7,7 @@
 
 #include "sim/verdict/call_sequences.h"
 #include "sim/verdict/deviation.h"
+#include "sim/verdict/habit.h"
 #include "sim/verdict/lockstep.h"
 #include "sim/verdict/mistaken_messages.h"
 #include "sim/verdict/odd_arguments.h"
@@ -347,7 +348,9 @@ void Walk::tell_sides(Token common) {
 
 Consensus find_consensus(const CallHistories& histories, const std::vector<BlockedCall>& blocked) {
   const CallSequences sequences(histories);
-  return Walk(sequences, blocked).run();
+  Consensus consensus = Walk(sequences, blocked).run();
+  if (consensus.deviations.empty()) consensus.habit = find_habit(sequences);
+  return consensus;
 }
 
 }  // namespace gang::sim

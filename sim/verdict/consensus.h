@@ -1,7 +1,9 @@
 // Who does something else than most ranks, and where it begins.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/report/call_history.h"
@@ -30,10 +32,19 @@ struct Deviation {
   std::uint64_t recorded = 0;  // not 0: it left them earlier, and of its calls so many are recorded
 };
 
-// A value. At most one of the two is not empty.
+// Where two ranks part that have been there before.
+struct Habit {
+  CallSummary after;      // both called this,
+  CallSummary usual;      // and both went on with this, as one of them, its rank, does now;
+  CallSummary unusual;    // the other one does this; its call is empty if it returned
+  std::size_t times = 0;  // so often, before
+};
+
+// A value. At most one of the first two is not empty.
 struct Consensus {
   std::vector<Deviation> deviations;  // the earliest first, one for each rank
   std::vector<CallSummary> sides;     // two or more, where neither is in the majority
+  std::optional<Habit> habit;         // of a world of two, without deviations
 };
 
 // Walks all ranks through their calls in step. What most of them do next is what is to be done; who

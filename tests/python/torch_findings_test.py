@@ -66,6 +66,8 @@ class Processes(Ways):
             ended = run("group_order.py", "--schedule", "random", "--seed", str(seed))
             self.assertEqual(ended.findings[0], ("group_creation_order", [1], "group_order.py:13"),
                              ended.text)
+        self.assertRegex(run("group_order.py", "--explore=3").text,
+                         r"\nDEADLOCK +group_creation_order ", "the last run of several")
 
     def test_how_a_process_ended_is_told(self):
         for how, text in DEATHS.items():

@@ -69,6 +69,16 @@ TEST(NewGroups, WithoutAMajorityAllAreNamed) {
                                   "it of rank 1 at train.py:7: "));
 }
 
+TEST(NewGroups, RanksAreNamedInTheirOrder) {
+  NewGroups groups;
+  constexpr int large = 5;
+  std::optional<sim::Finding> finding;
+  for (int rank = 0; rank < large; ++rank)
+    finding = groups.note(rank, group("1", {rank / 2}), large);
+  ASSERT_TRUE(finding);
+  EXPECT_THAT(finding->ranks, ElementsAre(0, 1, 2, 3, 4));
+}
+
 TEST(NewGroups, OfManySidesTheMajorityIsTold) {
   NewGroups groups;
   constexpr int large = 6;
@@ -104,6 +114,15 @@ TEST(NewGroups, NamesBeginAgainWithEveryInitialization) {
   for (int again = 0; again < world; ++again)
     EXPECT_FALSE(groups.note(0, group("3", {again}), world)) << "the first one counts";
   EXPECT_FALSE(groups.unfinished());
+}
+
+TEST(NewGroups, OfOtherNamesOrInitializationsAreOthers) {
+  for (const auto& other : {group("2", {2, 3}), group("1", {2, 3}, 7, 2)}) {
+    NewGroups groups;
+    EXPECT_FALSE(groups.note(0, group("1", {0, 1}), world));
+    EXPECT_FALSE(groups.note(1, other, world));
+    EXPECT_FALSE(groups.unfinished());
+  }
 }
 
 TEST(NewGroups, OfTheRunBeforeAreForgotten) {

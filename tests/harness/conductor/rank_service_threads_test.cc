@@ -192,47 +192,55 @@ TEST(RankServiceThreads, OneThatAnotherOneReleasesDoesNotCallAtATimeOfItsOwn) {
 }
 
 // The main thread sleeps again and again until a new one has called, while a third one is in a
-// call.
+// call. That one may not have known of the new one: then no context watches for it.
 TEST(RankServiceThreads, ANewOneEndsTheDozeOfItsProcess) {
-  ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
-  world.fork(0, [](Client& client) {
-    std::atomic<bool> has_called = false;
-    const SilentThread other = start_silent(
-        client, [] { std::this_thread::sleep_for(200ms); },
-        [&has_called](Client& own) {
-          note(own, "o");
-          has_called = true;
-        });
-    const std::jthread waits = start_thread(client, "waits", [&other](Client& own) {
-      own.set_silent_threads({other.id});
-      own.call(int_recv(1));
+  for (const bool is_watched : {false, true}) {
+    ConductedWorld world({.world_size = 2, .turns = {.patience = 20s}});
+    world.fork(0, [is_watched](Client& client) {
+      std::atomic<bool> has_called = false;
+      const SilentThread other = start_silent(
+          client, [] { std::this_thread::sleep_for(200ms); },
+          [&has_called](Client& own) {
+            note(own, "o");
+            has_called = true;
+          });
+      const std::jthread waits = start_thread(client, "waits", [&](Client& own) {
+        if (is_watched) own.set_silent_threads({other.id});
+        own.call(int_recv(1));
+      });
+      client.store({.function = StoreFunction::count});
+      while (!has_called) std::this_thread::sleep_for(5ms);
     });
-    client.store({.function = StoreFunction::count});
-    while (!has_called) std::this_thread::sleep_for(5ms);
-  });
-  const RunResult result = world.run([](Client& client) {
-    client.store({.function = StoreFunction::get, .keys = {"order"}});
-    client.call(int_send(0, 6));
-  });
-  EXPECT_TRUE(result.holds()) << to_string(result);
-  EXPECT_EQ(world.conductor().turns().irreproducible(), "");
+    const RunResult result = world.run([](Client& client) {
+      client.store({.function = StoreFunction::get, .keys = {"order"}});
+      client.call(int_send(0, 6));
+    });
+    EXPECT_TRUE(result.holds()) << to_string(result);
+    EXPECT_EQ(world.conductor().turns().irreproducible(), "") << is_watched;
+  }
 }
 
-// A thread that sleeps between its calls, while the main one makes many.
+// A thread that sleeps between its calls, while the main one makes one call after the other, or
+// works in between.
 TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
-  const Ran ran = run([](Client& client) {
-    const std::jthread sleeps = start_thread(client, "sleeps", [](Client& own) {
-      for (int i = 0; i < 3; ++i) {
-        note(own, "s");
-        std::this_thread::sleep_for(20ms);
+  for (const auto work : {0ms, 5ms}) {
+    const Ran ran = run([work](Client& client) {
+      std::atomic<bool> is_over = false;
+      const std::jthread sleeps = start_thread(client, "sleeps", [&is_over](Client& own) {
+        for (int i = 0; i < 3; ++i) {
+          note(own, "s");
+          std::this_thread::sleep_for(20ms);
+        }
+        is_over = true;
+      });
+      while (!is_over) {
+        client.store({.function = StoreFunction::count});
+        waiting::work_for(work);
       }
     });
-    for (int i = 0; i < 20; ++i) {
-      note(client, "m");
-      waiting::work_for(5ms);
-    }
-  });
-  EXPECT_NE(ran.irreproducible, "");
+    EXPECT_EQ(ran.order, "sss");
+    EXPECT_NE(ran.irreproducible, "") << work.count();
+  }
 }
 
 // It looks for what another one does, sleeping, and then waits to be woken by it.

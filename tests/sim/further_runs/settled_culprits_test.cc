@@ -95,6 +95,28 @@ TEST(SettledCulprits, WhoPassesSomethingElseIsTheCulpritNotWhoCallsFromAnotherLi
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
 }
 
+// Either of two may be wrong; which of them does something new is told.
+TEST(SettledCulprits, OfTwoRanksItIsToldWhatBothDidThereBefore) {
+  for (const bool returns : {false, true}) {
+    const Report report = run_settled({.world_size = 2}, [returns](SimulatedRank& rank) {
+      for (int step = 0; step < 3; ++step) {
+        reduce(*rank.root(), 2);
+        if (rank.rank() == 1 && step == 2 && returns) return;
+        if (rank.rank() == 1 && step == 2) rank.root()->barrier({}, line(9));
+        reduce(*rank.root(), 4);
+      }
+    });
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_THAT(report.findings[0].detail,
+                testing::HasSubstr("Before this, both went on from root all_reduce at train.py:2 "
+                                   "to root all_reduce at train.py:4 (2 times), as rank 0 does "
+                                   "now; rank 1 "));
+    EXPECT_THAT(report.findings[0].detail,
+                testing::HasSubstr(returns ? "returned instead."
+                                           : "called root barrier at train.py:9 instead."));
+  }
+}
+
 // -- Faults --
 
 // Every operation of rank 1 takes a second longer.
