@@ -221,15 +221,15 @@ TEST(RankServiceThreads, ANewOneEndsTheDozeOfItsProcess) {
 }
 
 // A thread that sleeps between its calls, while the main one makes one call after the other, or
-// works in between.
+// works for so long in between that it still does when the sleep ends.
 TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
-  for (const auto work : {0ms, 5ms}) {
+  for (const auto work : {0ms, 100ms}) {
     const Ran ran = run([work](Client& client) {
       std::atomic<bool> is_over = false;
-      const std::jthread sleeps = start_thread(client, "sleeps", [&is_over](Client& own) {
+      const std::jthread sleeps = start_thread(client, "sleeps", [&, work](Client& own) {
         for (int i = 0; i < 3; ++i) {
           note(own, "s");
-          std::this_thread::sleep_for(20ms);
+          std::this_thread::sleep_for(work + work / 2 + 20ms);
         }
         is_over = true;
       });
@@ -241,6 +241,32 @@ TEST(RankServiceThreads, OneThatSleepsBetweenItsCallsDoesNotRepeatItself) {
     EXPECT_EQ(ran.order, "sss");
     EXPECT_NE(ran.irreproducible, "") << work.count();
   }
+}
+
+// A third thread works, so that the sleeping one is waited for, while the main one has called.
+TEST(RankServiceThreads, OneWhoseSleepEndsWhileACallWaitsDoesNotRepeatItself) {
+  const Ran ran = run([](Client& client) {
+    sem_t begun;
+    ::sem_init(&begun, 0, 0);
+    const std::jthread works([&begun] {
+      ::sem_wait(&begun);
+      waiting::work_for(400ms);
+    });
+    const std::jthread sleeps = start_thread(client, "sleeps", [](Client& own) {
+      note(own, "s");
+      std::this_thread::sleep_for(300ms);
+      note(own, "s");
+    });
+    for (int i = 0; i < 3; ++i) {
+      note(client, "m");
+      waiting::work_for(50ms);
+    }
+    note(client, "m");
+    ::sem_post(&begun);
+    note(client, "m");
+  });
+  EXPECT_EQ(ran.order, "mmsmmsm");
+  EXPECT_NE(ran.irreproducible, "");
 }
 
 // It looks for what another one does, sleeping, and then waits to be woken by it.

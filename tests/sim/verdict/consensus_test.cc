@@ -130,5 +130,20 @@ TEST(Consensus, WhoIsAwaitedInMessagesThatFailedIsOdd) {
   EXPECT_EQ(to_string(consensus.deviations[0].did.location), "train.py:9");
 }
 
+// Its rank has gone on, and waits for rank 3 elsewhere.
+TEST(Consensus, WhoIsNotAwaitedInAMessageNeedNotMakeItsLike) {
+  const Consensus consensus = consensus_of(4, [](SimulatedRank& rank) {
+    const auto tp = pair_of(rank);
+    float value = 0;
+    Work received;
+    if (rank.rank() != 3)
+      received = rank.root()->start_recv(view_of(value), (rank.rank() + 1) % 4, 0, {}, line(3));
+    reduce(*rank.root(), 4);
+    if (rank.rank() != 2) reduce(*tp, 6);
+    rank.root()->barrier({}, line(9));
+  });
+  EXPECT_THAT(culprits(consensus), ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace gang::sim
