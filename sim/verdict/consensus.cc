@@ -130,9 +130,10 @@ std::vector<int> Walk::awaited_by_message_of(int rank) const {
   const auto waits = blocked_.find(rank);
   if (step.call->status == SliceStatus::pending && waits != blocked_.end())
     return waits->second->waits_for;
-  const std::optional<int> peer = sequences_.histories().calls[step.call->call].call.peer;
-  if (step.call->status == SliceStatus::failed && peer && *peer >= 0) return {*peer};
-  return {};
+  const int peer = sequences_.histories().calls[step.call->call].call.peer.value_or(-1);
+  const bool is_rank = peer >= 0 && peer < ranks_.rank_count();  // dumps may name others
+  return step.call->status == SliceStatus::failed && is_rank ? std::vector{peer}
+                                                             : std::vector<int>();
 }
 
 void Walk::mark_awaited(int rank) {

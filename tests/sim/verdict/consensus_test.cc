@@ -111,9 +111,10 @@ TEST(Consensus, ItSaysThatARankLeftBeforeWhatIsRecorded) {
   EXPECT_GT(consensus.deviations[0].recorded, 0U);
 }
 
-// Rank 1, which does not wait for it, goes on and meets its barrier: then all messages fail.
-TEST(Consensus, WhoIsAwaitedInMessagesThatFailedIsOdd) {
-  const Consensus consensus = consensus_of(4, [](SimulatedRank& rank) {
+// Rank 3 makes a barrier instead of the ring that the others are in. Rank 1, which does not wait
+// for it there, goes on and meets the barrier: then all messages fail.
+Report ring_that_fails() {
+  return recorded(4, [](SimulatedRank& rank) {
     Gang& root = *rank.root();
     float own = 0;
     float others = 0;
@@ -126,8 +127,21 @@ TEST(Consensus, WhoIsAwaitedInMessagesThatFailedIsOdd) {
       received.wait();
     }
   });
+}
+
+TEST(Consensus, WhoIsAwaitedInMessagesThatFailedIsOdd) {
+  const Report report = ring_that_fails();
+  const Consensus consensus = find_consensus(*report.histories, report.blocked);
   ASSERT_THAT(culprits(consensus), ElementsAre(3));
   EXPECT_EQ(to_string(consensus.deviations[0].did.location), "train.py:9");
+}
+
+// As a dump may have it.
+TEST(Consensus, APeerOutsideOfTheWorldIsNotAwaited) {
+  CallHistories histories = *ring_that_fails().histories;
+  for (TimelineCall& call : histories.calls)
+    if (call.call.peer) call.call.peer = 1 << 30;
+  EXPECT_THAT(culprits(find_consensus(histories, {})), IsEmpty());
 }
 
 // Its rank has gone on, and waits for rank 3 elsewhere.
