@@ -192,7 +192,11 @@ Stillness stillness_of(const RankProcess& process, pid_t thread) {
   const std::vector<WaitingThread> before = waiting_threads(process);
   // One that was seen to wait may since have been woken by one that was seen later. If none has
   // waited anew, all waited at once, between the two looks.
-  if (before.empty() || before != waiting_threads(process)) return Stillness::none;
+  if (before.empty()) return Stillness::none;
+  // Linux shows a thread as waiting shortly before it counts that; one that is woken just then has
+  // not waited anew. That all look the same three times for this is next to impossible.
+  for (int look = 0; look < 2; ++look)
+    if (before != waiting_threads(process)) return Stillness::none;
   const auto is_at_rest = [](const WaitingThread& one) { return one.is == Stillness::at_rest; };
   if (!process.is_shared && std::ranges::all_of(before, is_at_rest)) return Stillness::at_rest;
   const bool is_a_call_open = std::ranges::any_of(
