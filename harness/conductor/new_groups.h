@@ -16,11 +16,11 @@ namespace gang::harness {
 // is left out, groups of one name have other members: what follows fails for this.
 class NewGroups {
  public:
-  // The rank makes a group. If it is the last of the world to make it, the first group that they
-  // have not all made of the same ranks: a finding, once.
+  // The rank makes a group. Returns a finding if now all of the world have made it, and not all of
+  // the same ranks, unless another group was told before.
   std::optional<sim::Finding> note(int rank, const NewGroupMessage& message, int world_size);
 
-  // At the end of a run: the same of groups that some have not made.
+  // At the end of a run: the same of the first group that differs, though some have not made it.
   std::optional<sim::Finding> unfinished();
 
   void clear() { *this = NewGroups(); }
