@@ -36,13 +36,18 @@ void kill_crashed(const sim::Report& report,
   }
 }
 
+constexpr std::string_view without_world = "without --world: `gangsim torch -- python3 PROGRAM`";
+
 // For a process that a rank has started, as torch.multiprocessing.spawn does, or that a launcher
 // has started in the place of one that has ended.
-std::string_view hint_for_started_process(const RankLauncher* launcher, bool has_ended = false) {
+// `noted` becomes the reason if a rank has started it, and was empty.
+std::string refuse_started(std::string reason, const RankLauncher* launcher, std::string& noted,
+                           bool has_ended = false) {
   if (launcher == nullptr || !launcher->launches())
-    return has_ended ? "; a run is judged up to its first failure, without restarts" : "";
-  return "; run a program that starts its own ranks without --world: `gangsim torch -- python3 "
-         "PROGRAM`";
+    return reason +
+           (has_ended ? "; a run is judged up to its first failure, without restarts" : "");
+  if (noted.empty()) noted = reason;
+  return fmt::format("{}; run a program that starts its own ranks {}", reason, without_world);
 }
 
 }  // namespace
@@ -78,17 +83,19 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
     lobby_.set_world(*world_size_, seed_);
   }
   if (hello.world_size != *world_size_)
-    return fmt::format("rank {} expects a world of {}; this one has {}{}", hello.rank,
-                       hello.world_size, *world_size_, hint_for_started_process(launcher_.get()));
+    return refuse_started(fmt::format("rank {} expects a world of {}; this one has {}", hello.rank,
+                                      hello.world_size, *world_size_),
+                          launcher_.get(), refused_started_);
   if (processes_.empty()) begin_run();
   if (launcher_ != nullptr && launcher_->is_of_earlier_run(hello.rank, process))
     return "its run is over";
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
   if (rank.id != process || rank.has_ended)
-    return fmt::format("rank {} is already process {}; process {} cannot take its place{}",
-                       hello.rank, rank.id, process,
-                       hint_for_started_process(launcher_.get(), rank.has_ended));
+    return refuse_started(fmt::format("rank {} is already process {}; process {} cannot take its "
+                                      "place",
+                                      hello.rank, rank.id, process),
+                          launcher_.get(), refused_started_, rank.has_ended);
   Connection& connection = caller->connection;
   if (hello.is_watcher) {
     rank.watcher = std::move(caller);
@@ -215,6 +222,7 @@ void Conductor::begin_run() {
   processes_.clear();
   former_.clear();
   outliving_.clear();
+  refused_started_.clear();
   store_.clear();
   new_groups_.clear();
   turns_.begin_run();
@@ -299,6 +307,9 @@ void Conductor::add_call_stacks(sim::Report& report) {
 }
 
 void Conductor::complete(sim::Report& report) {
+  if (!refused_started_.empty() && report.counts.rank_operations == 0)
+    throw InvalidArgument(fmt::format("the program starts its own ranks ({}); run it {}",
+                                      refused_started_, without_world));
   add_call_stacks(report);
   if (auto groups = new_groups_.unfinished()) {
     groups->certainty = report.certainty;

@@ -61,7 +61,8 @@ class Conductor {
   Program program(std::string name);
 
   // After a run, while its processes still stand where they were: adds to the report what only they
-  // know: the stacks of those that are blocked, and the keys that they wait for.
+  // know: the stacks of those that are blocked, and the keys that they wait for. Throws
+  // InvalidArgument if the ranks have done nothing but start others, which would be ranks.
   void complete(sim::Report& report);
 
   // Tells the processes of the last run its verdict, which their calls then raise; kills those that
@@ -112,6 +113,7 @@ class Conductor {
   std::vector<std::unique_ptr<RankProcess>> processes_;       // by rank, of the run
   std::vector<std::unique_ptr<RankProcess>> former_;          // of incarnations before
   std::vector<std::shared_ptr<StartedOperation>> outliving_;  // that no rank has waited for
+  std::string refused_started_;  // why the first process that a rank has started was refused
   RankOutput output_;
   Lobby lobby_;
   Janitor janitor_;

@@ -24,6 +24,12 @@ class Launchers(unittest.TestCase):
         ended = self.launch(PROGRAMS / "torch" / "spawn.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
 
+    def test_a_program_that_starts_its_own_ranks_is_not_started_as_one(self):
+        for world in (2, 3):  # it starts three
+            ended = gangsim("torch", "--world", world, PROGRAMS / "torch" / "spawn.py")
+            self.assertEqual(ended.returncode, 2, ended.stdout)
+            self.assertIn("`gangsim torch -- python3 PROGRAM`", ended.stdout.splitlines()[-1])
+
     def test_what_ends_a_process_that_a_program_starts_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
             script = write(folder, "spawn.py", """
