@@ -1,9 +1,20 @@
 #include "harness/conductor/idleness.h"
 
+#include <algorithm>
+
 namespace gang::harness {
+namespace {
+
+// Between two looks. If more time has passed, the machine has probably been suspended.
+constexpr Duration most_unseen = std::chrono::milliseconds(1500);
+
+}  // namespace
 
 void Idleness::look(Clock::time_point now, Duration interval) {
   if (now - last_look_ < interval) return;
+  const Duration uncounted = std::max<Duration>(now - last_look_ - most_unseen, Duration(0));
+  begun_ += uncounted;
+  awake_since_ += uncounted;
   last_look_ = now;
   // A process that is not known works, for all that can be seen.
   const ProcessorUse working{.is_busy = true};

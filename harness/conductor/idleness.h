@@ -11,7 +11,9 @@ namespace gang::harness {
 
 // Looks at a process from time to time. It does nothing if all its threads, and the processes that
 // it has started, together use less than 5 % of a processor and none is seen running, or waiting
-// for a processor or a disk, twice in a row: between two sleeps of a loop, one may be.
+// for a processor or a disk, twice in a row: between two sleeps of a loop, one may be. Of the time
+// between two looks, 1.5 s count at most: a machine that was suspended says nothing of its
+// processes.
 class Idleness {
  public:
   using Clock = std::chrono::steady_clock;

@@ -240,7 +240,8 @@ TEST(Conductor, LivesWhateverAClientSends) {
         for (int i = 0; i < 12; ++i)
           client.send(framed(fuzzer.mutated()), fuzzer.below(4) == 0 ? memory.descriptor() : -1);
         client.end_sending();
-        for (;;) client.receive();  // until it is closed
+        // Until it is closed, or told that the run is over.
+        while (!std::holds_alternative<OverMessage>(client.receive())) continue;
       }
       OperationMessage message = sum_of(1);
       message.group = 1;

@@ -133,6 +133,18 @@ TEST(Idleness, IsLookedForOnlyAsOftenAsIsSaid) {
   EXPECT_GT(idleness.in_all(), idle);
 }
 
+// As when the machine was suspended.
+TEST(Idleness, DoesNotGrowWhileNobodyLooks) {
+  const Running running([] { ::pause(); });
+  Idleness idleness(running.process(), 0);
+  EXPECT_TRUE(is_seen(idleness, [&] { return idleness.without_sleep() > 0ms; }));
+  const Duration in_all = idleness.in_all();
+  const Duration without_sleep = idleness.without_sleep();
+  idleness.look(Idleness::Clock::now() + 100s, 100ms);
+  EXPECT_EQ(idleness.in_all(), in_all + 1500ms);
+  EXPECT_EQ(idleness.without_sleep(), without_sleep + 1500ms);
+}
+
 // A tenth of a processor is work, even if it is never seen to run.
 TEST(Idleness, IsNotThatOfOneThatOftenWorks) {
   const Running running([] {
