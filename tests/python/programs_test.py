@@ -232,6 +232,20 @@ class Programs(unittest.TestCase):
         self.assertIn("a run is judged up to its first failure, without restarts", ended.stdout)
         self.assertLess(ended.stdout.rfind("once more"), ended.stdout.rfind("FAILED  rank_failed"))
 
+    def test_ranks_that_only_start_others_are_no_run_but_those_that_work_are(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = write(folder, "program.py", "import subprocess, sys, gangsim\n"
+                            "if sys.argv[1] == 'work': gangsim.root_gang().barrier()\n"
+                            "joins = 'import gangsim; gangsim.root_gang().barrier()'\n"
+                            "ended = subprocess.run([sys.executable, '-c', joins],\n"
+                            "                       capture_output=True, text=True)\n"
+                            "assert 'cannot take its place' in ended.stderr, ended.stderr\n"
+                            "assert '`gangsim torch -- python3 PROGRAM`' in ended.stderr\n")
+            for status, word in ((0, "work"), (2, "nothing")):
+                ended = gangsim("python", "--world", 2, program, word)
+                self.assertEqual(ended.returncode, status, ended.stdout)
+        self.assertIn("cannot take its place", ended.stdout.splitlines()[-1])
+
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")
