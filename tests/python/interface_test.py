@@ -1,6 +1,8 @@
 """What programs import: every public name has type hints and says what it does."""
 
+import ast
 import inspect
+import pathlib
 import unittest
 
 import package  # noqa: F401
@@ -22,7 +24,29 @@ def public_functions():
                     yield f"{name}.{method}", function
 
 
+def asks_for_newer(tree):
+    """Lines with syntax, or hints that are evaluated, which Python 3.9 does not have."""
+    for node in ast.walk(tree):
+        is_union = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and any(
+            isinstance(side, ast.Constant) and side.value is None
+            for side in (node.left, node.right))
+        is_strict_zip = isinstance(node, ast.Call) and any(
+            keyword.arg in ("strict", "slots", "kw_only") for keyword in node.keywords)
+        if is_union or is_strict_zip or isinstance(node, ast.Match):
+            yield node.lineno
+
+
 class Interface(unittest.TestCase):
+    def test_python_3_9_can_read_it(self):
+        sources = list(pathlib.Path(gangsim.__file__).parent.rglob("*.py"))
+        self.assertGreater(len(sources), 20)
+        for source in sources:
+            with self.subTest(source.name):
+                tree = ast.parse(source.read_text(), feature_version=(3, 9))
+                self.assertEqual(list(asks_for_newer(tree)), [])
+        for newer in ("x: int | None = None", "zip([], strict=True)", "match 1:\n    case 1: pass"):
+            self.assertEqual(list(asks_for_newer(ast.parse(newer))), [1])
+
     def test_every_parameter_and_result_has_a_type_hint(self):
         for name, function in public_functions():
             signature = inspect.signature(function)
