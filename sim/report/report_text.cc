@@ -10,6 +10,7 @@
 #include "sim/report/call_group.h"
 #include "sim/report/crossed_calls.h"
 #include "sim/report/fix.h"
+#include "sim/report/stacks_text.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::sim {
@@ -124,6 +125,7 @@ std::string handled_text(const std::vector<Finding>& handled) {
 
 MarkedText advice(const Report& report) {
   MarkedText text;
+  text.add_advice("Stacks", stacks_text(report.blocked));
   if (!report.findings.empty())
     if (const std::string_view fix = fix_for(report.findings.front()); !fix.empty())
       text.add_command("Fix", fix);

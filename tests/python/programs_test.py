@@ -58,7 +58,7 @@ class Programs(unittest.TestCase):
                 "    sys.exit(subprocess.run([sys.executable, __file__, 'again']).returncode)\n")
         with tempfile.TemporaryDirectory() as folder:
             ended = gangsim("python", "--world", 1, write(folder, "starts_ranks.py", text))
-        self.assertEqual(ended.returncode, 1, ended.stdout)
+        self.assertEqual(ended.returncode, 2, ended.stdout)
         self.assertIn("without --world", ended.stdout)
         self.assertNotIn("AttributeError", ended.stdout)
 

@@ -126,7 +126,10 @@ operation = 3
         self.assertIn("--cuda-as-cpu", run("gpus.py").text)
 
     def test_a_blocked_rank_shows_its_stack(self):
-        blocked = run("uneven_inputs.py").report["blocked"]
+        ended = run("uneven_inputs.py")
+        self.assertIn("ranks 0,2-3: train at uneven_inputs.py:13, from main at uneven_inputs.py:20",
+                      " ".join(ended.text.split()))
+        blocked = ended.report["blocked"]
         self.assertEqual([each["rank"] for each in blocked], [0, 2, 3])
         for each in blocked:
             self.assertTrue(any("uneven_inputs.py:14" in frame or "uneven_inputs.py:13" in frame

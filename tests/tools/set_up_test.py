@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -287,7 +288,7 @@ class Testing(ScriptTest):
         self.assertIn("cmake --build --preset thread --target all", self.checkout.take_notes())
 
     def test_fuzzing_builds_its_targets_alone_and_runs_them(self):
-        (self.checkout.path / "python3").symlink_to(shutil.which("python3"))
+        (self.checkout.path / "python3").symlink_to(sys.executable)
         (self.checkout.root / "tools/fuzz").mkdir()
         runner = self.checkout.root / "tools/fuzz/run_targets.py"
         runner.write_text("import sys\nprint(*sys.argv[2:])\nsys.exit(1)\n", encoding="utf-8")
