@@ -19,6 +19,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # PyTorch behaves differently where it finds a GPU, even on the CPU; these tests expect none.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+# ctest names its build's program; whoever runs a file or pytest means what tools/gangsim has built.
+_BUILT = SOURCE / "build" / "release" / "tools" / "gangsim"
+if _BUILT.exists():
+    os.environ.setdefault("GANGSIM", str(_BUILT))
+
 from gangsim.conductor import find_program  # noqa: E402
 from gangsim.errors import NotSupported  # noqa: E402
 
