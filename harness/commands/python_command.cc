@@ -40,17 +40,22 @@ class PythonCommand final : public Command {
   std::vector<std::string> examples() const override {
     if (!with_torch_)
       return {"python --world 4 gangs.py", "python --world 4 --schedule random --seed 7 gangs.py"};
-    return {"torch --world 8 train.py --epochs 1", "torch --world 4 -m my_package.train",
+    return {"torch --world 8 train.py --epochs 1",
+            "torch --world 4 -m my_package.train",
             "torch --world 8 --schedule random --seed 3 --json run.json train.py",
             "torch --world 4 --faults plan.toml --report out.html train.py",
-            "torch -- torchrun --nproc-per-node 8 train.py"};
+            "torch -- torchrun --nproc-per-node 8 train.py",
+            "torch -- python3 spawns.py"};
   }
   std::string notes() const override {
     return "PROGRAM is a script or -m MODULE, with its arguments: options of gangsim come before "
            "it.\n"
            "Each rank is a process; its collectives are carried out by the simulator. After --, a\n"
-           "command of your own starts the ranks (torchrun, mpirun, a shell script). Ctrl-C ends\n"
-           "the run and tells where each rank is.";
+           "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3 "
+           "with\n"
+           "a script that starts them itself, as with torch.multiprocessing.spawn. Ctrl-C ends "
+           "the\n"
+           "run and tells where each rank is.";
   }
 
   std::vector<Option> options() override {
