@@ -12,7 +12,8 @@ namespace gang::sim {
 namespace {
 
 constexpr std::size_t most_ways = 4;
-// Of a longer stack, the frames next to the call and the outermost ones.
+// Of a longer stack, the frames next to the call and the outermost ones; one more takes no more
+// room than to say so.
 constexpr std::size_t most_frames = 8;
 constexpr std::size_t outermost_frames = 2;
 
@@ -58,7 +59,7 @@ std::string way_text(const Way& way) {
   text += ": ";
   std::vector<std::string> frames;
   for (const SourceLocation& frame : way.frames) frames.push_back(frame_text(frame));
-  if (frames.size() > most_frames) {
+  if (frames.size() > most_frames + 1) {
     const std::size_t left_out = frames.size() - most_frames;
     const auto first = frames.end() - outermost_frames - static_cast<std::ptrdiff_t>(left_out);
     *frames.erase(first, first + static_cast<std::ptrdiff_t>(left_out) - 1) =

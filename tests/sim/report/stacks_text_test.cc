@@ -62,6 +62,12 @@ TEST(StacksText, SayNothingThatThePlaceDoesNot) {
   EXPECT_EQ(stacks_text({call}), "");
 }
 
+TEST(StacksText, OfAFunctionWithoutANameIsItsPlace) {
+  BlockedCall call = blocked_in_train(2);
+  call.call_stack.back().function.clear();
+  EXPECT_EQ(stacks_text({call}), "rank 2: train at train.py:41, from train.py:60");
+}
+
 TEST(StacksText, EndsWhereThatOfAnotherThreadFollows) {
   BlockedCall call = blocked_in_train(2);
   call.call_stack.push_back({.function = "saver:"});
@@ -71,13 +77,12 @@ TEST(StacksText, EndsWhereThatOfAnotherThreadFollows) {
 
 TEST(StacksText, OfManyFramesHasTheFirstAndTheLast) {
   BlockedCall call = blocked_in_train(0);
-  for (std::uint32_t i = 0; i < 6; ++i)
+  for (std::uint32_t i = 0; i < 7; ++i)
     call.call_stack.push_back({.file = "/src/x.py", .line = 1 + i, .function = "f"});
-  const std::string eight = stacks_text({call});
-  EXPECT_EQ(eight.find("more"), std::string::npos);
-  EXPECT_NE(eight.find("f at x.py:4, from f at x.py:5, from f at x.py:6"), std::string::npos);
-  for (std::uint32_t i = 6; i < 8; ++i)
-    call.call_stack.push_back({.file = "/src/x.py", .line = 1 + i, .function = "f"});
+  const std::string nine = stacks_text({call});
+  EXPECT_EQ(nine.find("more"), std::string::npos);
+  EXPECT_NE(nine.find("f at x.py:4, from f at x.py:5, from f at x.py:6"), std::string::npos);
+  call.call_stack.push_back({.file = "/src/x.py", .line = 8, .function = "f"});
   EXPECT_EQ(stacks_text({call}),
             "rank 0: train at train.py:41, from main at train.py:60, from f at x.py:1, from f at "
             "x.py:2, from f at x.py:3, from f at x.py:4, from 2 more, from f at x.py:7, from f at "
