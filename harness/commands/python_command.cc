@@ -295,6 +295,7 @@ class PythonCommand final : public Command {
     if (speaks) {
       sim::MarkedText text = marked_text(result);
       add_other_orders(result, context, text);
+      add_larger_world(result, context, text);
       context.out << styled(text, text_style(context.out_is_terminal));
     }
     if (!result.report.findings.empty() && !result.report.findings.front().ranks.empty()) {
@@ -323,6 +324,20 @@ class PythonCommand final : public Command {
         "Contested",
         fmt::format("other orders of the ranks are possible; to try them: {}",
                     command_line(result.specification, context.binary, " --explore 1000")));
+  }
+
+  // Of two ranks that differ, the calls alone do not tell which one is wrong.
+  void add_larger_world(const RunResult& result, const CommandContext& context,
+                        sim::MarkedText& text) const {
+    RunSpecification larger = result.specification;
+    if (larger.world_size != 2 || !ranks_.can_repeat() || result.report.findings.empty()) return;
+    const sim::Finding& finding = result.report.findings.front();
+    if (finding.ranks.size() != 2 || !finding.divergence) return;
+    larger.world_size = 4;
+    text.add_command(
+        "Two ranks",
+        fmt::format("neither is the odd one out; of four, the majority shows who is: {}",
+                    command_line(larger, context.binary, "")));
   }
 
   // What is known of the processes.

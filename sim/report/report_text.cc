@@ -59,6 +59,16 @@ MarkedText blocked_table(const std::vector<BlockedCall>& blocked) {
   return text;
 }
 
+// "train.py:41 in Trainer.step", for names as Python has them; those of C++ have parameters.
+std::string place_text(const SourceLocation& location) {
+  std::string text = to_string(location);
+  const std::string& function = location.function;
+  const bool is_name = !function.empty() && std::ranges::all_of(function, [](unsigned char letter) {
+    return letter == '_' || letter == '.' || letter >= 0x80 || std::isalnum(letter) != 0;
+  });
+  return is_name && !text.empty() ? fmt::format("{} in {}", text, function) : text;
+}
+
 // Who called what, starting with the last common call.
 MarkedText divergence_table(const Divergence& divergence) {
   std::set<GangLabel> gangs;
@@ -71,12 +81,13 @@ MarkedText divergence_table(const Divergence& divergence) {
                                      : "calls",
        "at"}};
   for (const CallSummary& call : divergence.parted)
-    rows.push_back({to_rank_ranges(call.ranks, 3), to_string(call.call), to_string(call.location)});
+    rows.push_back(
+        {to_rank_ranges(call.ranks, 3), to_string(call.call), place_text(call.location)});
   const CallSummary& last = divergence.last_common;
   if (!last.call.empty() &&
       (divergence.parted.empty() || divergence.parted.front().call != last.call))
-    rows.push_back(
-        {fmt::format("all {}", last.ranks.size()), to_string(last.call), to_string(last.location)});
+    rows.push_back({fmt::format("all {}", last.ranks.size()), to_string(last.call),
+                    place_text(last.location)});
   for (const CallSummary& call : divergence.next) {
     std::string what = to_string(call.call);
     if (what.empty())
@@ -84,7 +95,7 @@ MarkedText divergence_table(const Divergence& divergence) {
     else if (!is_one_gang)
       what = fmt::format("{}  {}", to_string(call.gang), what);
     if (!call.call.empty() && !call.note.empty()) what += " (" + call.note + ")";
-    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), to_string(call.location)});
+    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), place_text(call.location)});
   }
   return marked_table(rows);
 }

@@ -246,6 +246,17 @@ class Programs(unittest.TestCase):
                 self.assertEqual(ended.returncode, status, ended.stdout)
         self.assertIn("cannot take its place", ended.stdout.splitlines()[-1])
 
+    def test_of_two_ranks_that_differ_more_ranks_show_which_one_is_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = write(folder, "program.py", "import array, gangsim\n"
+                            "gang = gangsim.root_gang()\n"
+                            "if gang.rank == 1: gang.all_reduce(array.array('f', [1]))\n"
+                            "gang.barrier()\n")
+            of_two, of_three = (gangsim("python", "--world", world, program) for world in (2, 3))
+        self.assertEqual((of_two.returncode, of_three.returncode), (1, 1), of_two.stdout)
+        self.assertIn("--world 4", of_two.stdout)
+        self.assertNotIn("--world 4", of_three.stdout)
+
     def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")

@@ -130,6 +130,24 @@ TEST(ReportText, SaysWhereMembersWhoDivergeHadPartedUnnoticed) {
                                            "  all 3  all_reduce #6     a.py:7\n"));
 }
 
+TEST(ReportText, SaysInWhichFunctionsMembersDiverge) {
+  const auto row_of = [](const std::string& function) {
+    const CallSummary call{.ranks = {0},
+                           .gang = {"dp", "0-1"},
+                           .call = {.kind = "barrier"},
+                           .location = {"a.py", 7, function}};
+    Report report;
+    report.findings.push_back({.id = "mismatch_operation",
+                               .message = "Rank 0 called something else.",
+                               .divergence = Divergence{.next = {call}}});
+    return to_string(report);
+  };
+  EXPECT_THAT(row_of("Trainer.save_2"),
+              HasSubstr("0     barrier           a.py:7 in Trainer.save_2\n"));
+  for (const char* other : {"", "<module>", "void train(gang::Gang&)"})
+    EXPECT_THAT(row_of(other), HasSubstr("0     barrier           a.py:7\n")) << other;
+}
+
 TEST(ReportText, OfManyFindingsOfAKindAFewAreShown) {
   Report report;
   for (int rank = 0; rank < 100; ++rank)
