@@ -66,6 +66,23 @@ std::vector<int> members_of(const MatchSlot& slot) {
   return members;
 }
 
+// Whom a message to or from `member` waits for: that one, unless it waits itself in a message of
+// the gang, and so on. Members of `gang`; in a circle, the first.
+std::vector<int> awaited_through(const World& world, const GangState& gang, int member) {
+  std::vector<int> awaited = {member};
+  while (awaited.size() <= static_cast<std::size_t>(gang.size())) {
+    const Wait* wait = world.engine.contexts().program_of(gang.root_rank_of(awaited.back())).wait;
+    if (wait == nullptr || wait->reason != Wait::Reason::operations || wait->operations.size() != 1)
+      return awaited;
+    const PendingOperation& pending = *wait->operations.front();
+    if (pending.gang != &gang || pending.has_ended() || !is_point_to_point(pending.call().kind) ||
+        pending.call().peer < 0)
+      return awaited;
+    awaited.push_back(pending.call().peer);
+  }
+  return {member};
+}
+
 Finding timeout_finding(const World& world, const GangState& gang, const PendingOperation& pending,
                         const std::vector<int>& missing) {
   Finding finding;
@@ -82,6 +99,12 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
       who = "only " + members_text(gang, odd) + " came";
     }
     finding.divergence = first_divergence(world, gang, gang.active.front()->members);
+  } else if (missing.size() == 1) {
+    const std::vector<int> awaited = awaited_through(world, gang, missing.front());
+    odd = {awaited.back()};
+    if (awaited.size() > 1)
+      who = fmt::format("{} waited{} for {}, which did not come", members_text(gang, missing),
+                        awaited.size() > 2 ? ", in the end," : "", members_text(gang, odd));
   }
   for (const int member : odd) finding.ranks.push_back(gang.root_rank_of(member));
   finding.message =

@@ -107,7 +107,7 @@ class Processes(Ways):
 
     def test_injected_faults_are_what_the_others_meet(self):
         for kind, status, found in (
-                ("crash", 1, [("timed_out", [3], "ring.py:19")]),  # rank 3 waits for rank 2
+                ("crash", 1, [("timed_out", [2], "ring.py:19")]),
                 ("exception", 1, [("rank_failed", [2], "ring.py:21")]),  # raised by wait()
                 ("slow", 0, [])):
             delay = 'delay = "1s"' if kind == "slow" else ""

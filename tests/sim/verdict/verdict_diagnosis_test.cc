@@ -23,6 +23,41 @@ TEST(VerdictDiagnosis, AMismatchNamesTheOddRankAndBreaksTheGang) {
   EXPECT_THAT(error->ranks_at_fault(), ElementsAre(1));
 }
 
+// Each rank receives from the one before it, but `sleeper` sleeps.
+Report ring_without(int sleeper) {
+  const SimulationOptions options{.world_size = 4,
+                                  .timeout = std::chrono::seconds(10),
+                                  .pending_timeouts = PendingTimeouts::fire};
+  return run(options, [sleeper](SimulatedRank& rank) {
+    if (rank.rank() == sleeper) return rank.runtime().sleep_for(std::chrono::seconds(60));
+    float value = 1;
+    rank.root()->recv(view_of(value), (rank.rank() + 3) % 4);
+  });
+}
+
+TEST(VerdictDiagnosis, AMessageThatTimedOutIsOfWhomItWaitedForInTheEnd) {
+  // Rank 0 waits for 3, that for 2, that for 1, which sleeps.
+  Report report = ring_without(1);
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("rank 3 waited, in the end, for rank 1, which did not come"));
+  report = ring_without(2);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(2));
+  EXPECT_THAT(report.findings[0].message,
+              HasSubstr("rank 3 waited for rank 2, which did not come"));
+  report = ring_without(3);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+  EXPECT_THAT(report.findings[0].message, HasSubstr(": rank 3 did not come"));
+}
+
+TEST(VerdictDiagnosis, AMessageThatTimedOutInACircleIsOfItsPeer) {
+  const Report report = ring_without(no_rank);
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
+  EXPECT_THAT(report.findings[0].message, HasSubstr(": rank 3 did not come"));
+}
+
 TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
   const SimulationOptions options{.world_size = 2, .sends = SendMode::buffered(64)};
   const Report report = run(options, [](SimulatedRank& rank) {
