@@ -51,11 +51,9 @@ class PythonCommand final : public Command {
     return "PROGRAM is a script or -m MODULE, with its arguments: options of gangsim come before "
            "it.\n"
            "Each rank is a process; its collectives are carried out by the simulator. After --, a\n"
-           "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3 "
-           "with\n"
-           "a script that starts them itself, as with torch.multiprocessing.spawn. Ctrl-C ends "
-           "the\n"
-           "run and tells where each rank is.";
+           "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3\n"
+           "with a script that starts them itself, as with torch.multiprocessing.spawn.\n"
+           "Ctrl-C ends the run and tells where each rank is.";
   }
 
   std::vector<Option> options() override {

@@ -60,7 +60,7 @@ MarkedText blocked_table(const std::vector<BlockedCall>& blocked) {
 }
 
 // "train.py:41 in Trainer.step", for names as Python has them; those of C++ have parameters.
-std::string place_text(const SourceLocation& location) {
+std::string location_text(const SourceLocation& location) {
   std::string text = to_string(location);
   const std::string& function = location.function;
   const bool is_name = !function.empty() && std::ranges::all_of(function, [](unsigned char letter) {
@@ -82,12 +82,12 @@ MarkedText divergence_table(const Divergence& divergence) {
        "at"}};
   for (const CallSummary& call : divergence.parted)
     rows.push_back(
-        {to_rank_ranges(call.ranks, 3), to_string(call.call), place_text(call.location)});
+        {to_rank_ranges(call.ranks, 3), to_string(call.call), location_text(call.location)});
   const CallSummary& last = divergence.last_common;
   if (!last.call.empty() &&
       (divergence.parted.empty() || divergence.parted.front().call != last.call))
     rows.push_back({fmt::format("all {}", last.ranks.size()), to_string(last.call),
-                    place_text(last.location)});
+                    location_text(last.location)});
   for (const CallSummary& call : divergence.next) {
     std::string what = to_string(call.call);
     if (what.empty())
@@ -95,7 +95,7 @@ MarkedText divergence_table(const Divergence& divergence) {
     else if (!is_one_gang)
       what = fmt::format("{}  {}", to_string(call.gang), what);
     if (!call.call.empty() && !call.note.empty()) what += " (" + call.note + ")";
-    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), place_text(call.location)});
+    rows.push_back({to_rank_ranges(call.ranks, 3), std::move(what), location_text(call.location)});
   }
   return marked_table(rows);
 }
