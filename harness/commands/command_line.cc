@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <new>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gang/error.h"
 #include "harness/commands/commands.h"
@@ -73,8 +75,9 @@ class ParsedOptions {
     for (const Option& option : options_) parsed_.push_back(&add(option, app));
   }
 
-  // The words from the first argument on, if one of the options takes the rest; they are removed.
-  std::vector<std::string> take_rest(std::vector<std::string>& words) const {
+  // The words from the first argument on, if one of the options takes the rest; they are removed,
+  // but for options that are taken from there.
+  std::vector<std::string> take_rest(std::vector<std::string>& words, std::ostream& err) const {
     if (std::ranges::none_of(options_, is_rest)) return {};
     std::size_t begin = 0;
     while (begin < words.size() && begins_option(words[begin]))
@@ -83,6 +86,16 @@ class ParsedOptions {
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(begin);
     std::vector<std::string> rest(first, words.end());
     words.erase(first, words.end());
+    const std::vector<std::string> taken = take_from(rest);
+    std::vector<std::string> names;
+    for (const std::string& word : taken)
+      if (is_taken_from_rest(word)) names.push_back(name_of(word));
+    if (!names.empty())
+      err << fmt::format(
+          "gangsim: note: gangsim takes {} from behind the program; to pass all words to the "
+          "program, put -- before its arguments\n",
+          fmt::join(names, ", "));
+    words.insert(words.end(), taken.begin(), taken.end());
     return rest;
   }
 
@@ -127,6 +140,30 @@ class ParsedOptions {
     return word.starts_with("-") && word != "--" && word != "-m";
   }
 
+  static std::string name_of(const std::string& word) { return word.substr(0, word.find('=')); }
+
+  bool is_taken_from_rest(const std::string& word) const {
+    return std::ranges::any_of(options_, [name = name_of(word)](const Option& option) {
+      return option.is_taken_from_rest && option.name == name;
+    });
+  }
+
+  // The options that are taken from the rest, with their values, up to a "--"; they are removed.
+  std::vector<std::string> take_from(std::vector<std::string>& rest) const {
+    std::vector<std::string> taken;
+    for (auto word = rest.begin(); word != rest.end() && *word != "--";) {
+      if (!is_taken_from_rest(*word)) {
+        ++word;
+        continue;
+      }
+      const auto end =
+          word + std::min<std::ptrdiff_t>(takes_next(*word) ? 2 : 1, rest.end() - word);
+      std::move(word, end, std::back_inserter(taken));
+      word = rest.erase(word, end);
+    }
+    return taken;
+  }
+
   // Whether the value of the option is the next word.
   bool takes_next(const std::string& word) const {
     return std::ranges::any_of(options_, [&word](const Option& option) {
@@ -164,7 +201,7 @@ int run_command(Command& command, const std::vector<std::string>& words, Command
   std::vector<std::string> rest;
   try {
     std::vector<std::string> own = words;
-    rest = options.take_rest(own);
+    rest = options.take_rest(own, context.err);
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {
     context.out << app.help();

@@ -52,6 +52,7 @@ Option program_argument(std::string& program) {
 Option FileOption::option(std::string description) {
   Option option = text_option(name_, "FILE", std::move(description), path_);
   option.form = Option::Form::file;
+  option.is_taken_from_rest = true;
   return option;
 }
 

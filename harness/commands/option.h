@@ -26,6 +26,7 @@ struct Option {
   std::string description;  // with the default: "ranks [8]"
   Form form = Form::value;
   bool is_required = false;
+  bool is_taken_from_rest = false;  // also among the words of an option that takes the rest
 
   // Takes the text of a value, of each one of a list or rest; of a flag that is given: "true".
   // Throws InvalidArgument: the option, the text, what it must be.

@@ -48,8 +48,10 @@ class PythonCommand final : public Command {
             "torch -- python3 spawns.py"};
   }
   std::string notes() const override {
-    return "PROGRAM is a script or -m MODULE, with its arguments: options of gangsim come before "
-           "it.\n"
+    return "PROGRAM is a script or -m MODULE, with its arguments. Options of gangsim come before "
+           "it;\n"
+           "--faults, --replay and those for files to write are also taken from its arguments,\n"
+           "unless these begin with --: PROGRAM -- ARGUMENTS.\n"
            "Each rank is a process; its collectives are carried out by the simulator. After --, a\n"
            "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3\n"
            "with a script that starts them itself, as with torch.multiprocessing.spawn.\n"
@@ -60,10 +62,12 @@ class PythonCommand final : public Command {
     std::vector<Option> options = {ranks_.program_option()};
     run_options_.add_to(
         options, {"world", "seed", "schedule", "sends", "faults", "execution", "step-limit"});
-    for (Option& option : options)
+    for (Option& option : options) {
       if (option.name == "--world")
         option.description = fmt::format("number of ranks; after --, as COMMAND says [{}]",
                                          RankProcesses::default_world_size);
+      option.is_taken_from_rest = option.name == "--faults";
+    }
     options.push_back(json_.option("the run as JSON, for explain and for machines"));
     options.push_back(report_.option("the explanation as one HTML page"));
     options.push_back(sarif_.option("the findings as SARIF, for code review"));
@@ -71,6 +75,7 @@ class PythonCommand final : public Command {
     options.push_back(schedule_.option("the schedule, for --replay"));
     options.push_back(
         text_option("--replay", "FILE", "follow a schedule that --save-schedule wrote", replay_));
+    options.back().is_taken_from_rest = true;
     options.push_back(number_option(
         "--explore",
         "run it under every schedule, as the command explore does, or N of them at most; stop at\n"

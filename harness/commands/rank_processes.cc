@@ -17,10 +17,11 @@ namespace {
 
 // Before a command that starts the ranks itself.
 constexpr std::string_view own_command = "--";
+// Between a program and its arguments.
+constexpr std::string_view all_words_are_its_own = "--";
 
-// Options of gangsim that programs rarely have themselves.
-constexpr std::array misplaced_options = {"--faults",  "--report",        "--replay",
-                                          "--explore", "--save-schedule", "--log-ranks"};
+// Options of gangsim that programs rarely have themselves, and that are not taken from theirs.
+constexpr std::array misplaced_options = {"--explore", "--log-ranks"};
 
 Duration parse_limit(std::string_view text) {
   try {
@@ -91,14 +92,13 @@ void RankProcesses::check(const RunSpecification& given) const {
     throw InvalidArgument("-m needs the name of a module");
 }
 
-// Whatever stands behind the program is its own, even where it looks like ours.
 void RankProcesses::note_misplaced(std::ostream& err) const {
   if (words_.empty() || starts_by_command()) return;
   for (const std::string& word : words_)
     if (std::ranges::find(misplaced_options, word) != misplaced_options.end())
       err << fmt::format(
-          "gangsim: note: {} comes after the program, so the program gets it; options of gangsim "
-          "come before the program\n",
+          "gangsim: note: {} comes after the program, so the program gets it; gangsim's own come "
+          "before the program\n",
           word);
 }
 
@@ -156,7 +156,15 @@ PythonProgram RankProcesses::python_program() const {
   return {.python = find_python(python_, with_torch_ ? "torch" : ""),
           .packages = find_packages(),
           .with_torch = with_torch_,
-          .words = words_};
+          .words = words_of_program()};
+}
+
+std::vector<std::string> RankProcesses::words_of_program() const {
+  std::vector<std::string> words = words_;
+  const std::size_t arguments = !words.empty() && words.front() == "-m" ? 2 : 1;
+  if (words.size() > arguments && words[arguments] == all_words_are_its_own)
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(arguments));
+  return words;
 }
 
 std::string RankProcesses::program_name() const {

@@ -27,7 +27,7 @@ class RankProcesses {
   // Throws InvalidArgument where the options do not fit each other, or `given`.
   void check(const RunSpecification& given) const;
 
-  // A hint for each option of gangsim that stands behind the program, which gets it.
+  // A hint for each option of gangsim that stands behind the program and that the program gets.
   void note_misplaced(std::ostream& err) const;
 
   // Whether processes can be started for one run after another.
@@ -39,6 +39,8 @@ class RankProcesses {
   RankSelection shown(std::string_view by_default) const;
   std::unique_ptr<RankLauncher> make_launcher(Conductor& conductor) const;
   PythonProgram python_program() const;
+  // PROGRAM and its arguments: without a "--" between them, which says that all are its own.
+  std::vector<std::string> words_of_program() const;
 
   std::string program_name() const;
   // " --python FILE", " --free": what was given of these options, and the program.

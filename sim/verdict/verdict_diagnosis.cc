@@ -94,7 +94,7 @@ Finding timeout_finding(const World& world, const GangState& gang, const Pending
   std::string who = members_text(gang, missing) + " did not come";
   if (const MatchSlot* slot = slot_of(gang, pending)) {
     const auto members = static_cast<std::size_t>(gang.size());
-    if (members > 2 && members - missing.size() < missing.size()) {
+    if (members - missing.size() < missing.size()) {
       odd = members_of(*slot);
       who = "only " + members_text(gang, odd) + " came";
     }

@@ -63,8 +63,9 @@ class Programs(unittest.TestCase):
         self.assertNotIn("AttributeError", ended.stdout)
 
     def test_an_interrupt_tells_where_each_rank_is(self):
-        text = ("import gangsim\n"
+        text = ("import gangsim, time\n"
                 "def spin():\n"
+                "    time.sleep(1)  # until the others wait\n"
                 "    print('spinning', flush=True)\n"
                 "    while True: pass\n"
                 "gang = gangsim.root_gang()\n"
@@ -86,7 +87,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(run.returncode, 130, out)
         self.assertEqual([finding["ranks"] for finding in report["findings"]], [[1]])
         self.assertEqual({blocked["rank"]: blocked["location"] for blocked in report["blocked"]},
-                         {0: "spin.py:8", 1: "spin.py:4", 2: "spin.py:8"})
+                         {0: "spin.py:9", 1: "spin.py:5", 2: "spin.py:9"})
 
     def test_an_interrupt_before_any_rank_has_joined_tells_what_was_waited_for(self):
         slow = "#!/bin/sh\necho $$ > process.new; mv process.new process; exec sleep 1000\n"
@@ -250,20 +251,32 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import array, gangsim\n"
                             "gang = gangsim.root_gang()\n"
-                            "if gang.rank == 1: gang.all_reduce(array.array('f', [1]))\n"
+                            "if gang.rank % 2: gang.all_reduce(array.array('f', [1]))\n"
                             "gang.barrier()\n")
-            of_two, of_three = (gangsim("python", "--world", world, program) for world in (2, 3))
-        self.assertEqual((of_two.returncode, of_three.returncode), (1, 1), of_two.stdout)
+            of_two, of_three, of_four = (
+                gangsim("python", "--world", world, program) for world in (2, 3, 4))
+        self.assertEqual({run.returncode for run in (of_two, of_three, of_four)}, {1})
+        self.assertIn("Two ranks", of_two.stdout)
         self.assertIn("--world 4", of_two.stdout)
-        self.assertNotIn("--world 4", of_three.stdout)
+        self.assertNotIn("Two ranks", of_three.stdout)
+        self.assertNotIn("Two ranks", of_four.stdout)
 
-    def test_an_option_after_the_program_is_the_programs_and_that_is_said(self):
+    def test_of_options_after_the_program_few_are_taken_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
             program = write(folder, "program.py", "import sys\nprint(sys.argv[1:])\n")
-            ended = gangsim("python", "--world", 2, program, "--faults", "plan.toml")
+            ended = gangsim("python", "--world", 2, program, "--log-ranks", "all")
+            json_file = pathlib.Path(folder) / "a.json"
+            taken = gangsim("python", "--world", 2, program, "x", "--json", json_file)
+            exists = json_file.exists()
+            own = gangsim("python", "--world", 2, program, "--", "--json", "b.json")
         self.assertEqual(ended.returncode, 0, ended.stdout)
-        self.assertIn("['--faults', 'plan.toml']", ended.stdout)
-        self.assertIn("note: --faults comes after the program", ended.stdout)
+        self.assertIn("['--log-ranks', 'all']", ended.stdout)
+        self.assertIn("note: --log-ranks comes after the program", ended.stdout)
+        self.assertEqual(taken.returncode, 0, taken.stdout)
+        self.assertIn("['x']", taken.stdout)
+        self.assertTrue(exists)
+        self.assertIn("['--json', 'b.json']", own.stdout)
+        self.assertNotIn("note:", own.stdout)
 
 
 @needs_program

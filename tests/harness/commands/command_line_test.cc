@@ -51,10 +51,10 @@ class Starter final : public Command {
   std::vector<Option> options() override {
     return {rest_option("PROGRAM", "what it starts", words_),
             number_option("--world", "how many", world_, 1, 9),
-            flag_option("--quiet", "prints nothing", quiet_)};
+            flag_option("--quiet", "prints nothing", quiet_), json_.option("the run")};
   }
   int run(CommandContext& context) override {
-    context.out << world_ << (quiet_ ? " quiet" : "");
+    context.out << world_ << (quiet_ ? " quiet" : "") << json_.path();
     for (const std::string& word : words_) context.out << '|' << word;
     return exit_status::holds;
   }
@@ -63,6 +63,7 @@ class Starter final : public Command {
   std::vector<std::string> words_;
   int world_ = 0;
   bool quiet_ = false;
+  FileOption json_{"--json"};
 };
 
 struct CommandAnswer {
@@ -113,6 +114,29 @@ TEST(CommandLine, FromTheFirstArgumentOnAllWordsAreThoseOfTheProgram) {
   EXPECT_EQ(words({"--world", "3", "-m", "package.train", "-x"}), "3|-m|package.train|-x");
   EXPECT_EQ(words({"--quiet", "--", "torchrun", "--", "x"}), "0 quiet|--|torchrun|--|x");
   EXPECT_EQ(words({"train.py", ""}), "0|train.py|");
+}
+
+TEST(CommandLine, SomeOptionsAreTakenFromBehindTheProgramToo) {
+  using Words = std::vector<std::string>;
+  const auto words = [](Words arguments) {
+    arguments.insert(arguments.begin(), "starter");
+    return run_probe(arguments);
+  };
+  const CommandAnswer taken = words({"train.py", "-x", "--json", "a", "b"});
+  EXPECT_EQ(taken.out, "0a|train.py|-x|b");
+  EXPECT_THAT(taken.err, HasSubstr("gangsim takes --json from"));
+  EXPECT_EQ(words({"train.py", "--json=a"}).out, "0a|train.py");
+  EXPECT_EQ(words({"-m", "train", "--json", "a"}).out, "0a|-m|train");
+  EXPECT_EQ(words({"--world", "2", "train.py", "--json", "a", "--world", "3"}).out,
+            "2a|train.py|--world|3");
+  for (const Words& own : {Words{"train.py", "--", "--json", "a"}, Words{"--", "sh", "--json", "a"},
+                           Words{"train.py", "--jso", "a"}}) {
+    const CommandAnswer answer = words(own);
+    EXPECT_THAT(answer.out, testing::StartsWith("0|")) << own.front();
+    EXPECT_EQ(answer.err, "");
+  }
+  EXPECT_EQ(words({"train.py", "--json"}).status, exit_status::bad_input);
+  EXPECT_THAT(words({"--json=a", "train.py", "--json=b"}).err, HasSubstr("given 2 times"));
 }
 
 struct CommandCase {

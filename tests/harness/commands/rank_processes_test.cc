@@ -100,9 +100,19 @@ TEST(RankProcesses, OptionsBehindTheProgramAreItsOwn) {
     Chosen(words).ranks.note_misplaced(err);
     return err.str();
   };
-  EXPECT_THAT(noted({"train.py", "--faults", "plan.toml"}), HasSubstr("--faults"));
+  EXPECT_THAT(noted({"train.py", "--explore", "9"}), HasSubstr("--explore"));
   EXPECT_EQ(noted({"train.py", "--epochs", "2"}), "");
-  EXPECT_EQ(noted({"--", "train.sh", "--faults"}), "");
+  EXPECT_EQ(noted({"--", "train.sh", "--explore"}), "");
+}
+
+TEST(RankProcesses, DashesDirectlyBehindTheProgramAreNotPassedOn) {
+  using Words = std::vector<std::string>;
+  const auto words = [](const Words& given) { return Chosen(given).ranks.words_of_program(); };
+  EXPECT_EQ(words({"train.py", "--", "--json", "--"}), (Words{"train.py", "--json", "--"}));
+  EXPECT_EQ(words({"-m", "train", "--", "a"}), (Words{"-m", "train", "a"}));
+  EXPECT_EQ(words({"train.py", "a", "--"}), (Words{"train.py", "a", "--"}));
+  EXPECT_EQ(words({"-m", "train"}), (Words{"-m", "train"}));
+  EXPECT_EQ(Chosen({"train.py", "--", "a"}).ranks.words_text(), " train.py -- a");
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST(ReportText, SaysWhereMembersWhoDivergeHadPartedUnnoticed) {
     return CallSummary{.ranks = std::move(ranks),
                        .gang = {"dp", "0-2"},
                        .call = {.kind = "all_reduce", .sequence = sequence},
-                       .location = {"a.py", line}};
+                       .location = {"a.py", line, "step"}};
   };
   Report report;
   report.findings.push_back(
@@ -121,21 +121,21 @@ TEST(ReportText, SaysWhereMembersWhoDivergeHadPartedUnnoticed) {
                 "  skipped a call there.\n"
                 "\n"
                 "  rank  calls on dp[0-2]  at\n"
-                "  0-1   all_reduce #5     a.py:7\n"
-                "  2     all_reduce #5     a.py:8\n"
-                "  0-1   all_reduce #6     a.py:8\n"
+                "  0-1   all_reduce #5     a.py:7 in step\n"
+                "  2     all_reduce #5     a.py:8 in step\n"
+                "  0-1   all_reduce #6     a.py:8 in step\n"
                 "  2     (returned)\n"));
   report.findings[0].divergence->last_common.call.sequence = 6;
-  EXPECT_THAT(to_string(report), HasSubstr("  2      all_reduce #5     a.py:8\n"
-                                           "  all 3  all_reduce #6     a.py:7\n"));
+  EXPECT_THAT(to_string(report), HasSubstr("  2      all_reduce #5     a.py:8 in step\n"
+                                           "  all 3  all_reduce #6     a.py:7 in step\n"));
 }
 
 TEST(ReportText, SaysInWhichFunctionsMembersDiverge) {
-  const auto row_of = [](const std::string& function) {
+  const auto row_of = [](const std::string& function, unsigned line = 7) {
     const CallSummary call{.ranks = {0},
                            .gang = {"dp", "0-1"},
                            .call = {.kind = "barrier"},
-                           .location = {"a.py", 7, function}};
+                           .location = {line == 0 ? "" : "a.py", line, function}};
     Report report;
     report.findings.push_back({.id = "mismatch_operation",
                                .message = "Rank 0 called something else.",
@@ -146,6 +146,8 @@ TEST(ReportText, SaysInWhichFunctionsMembersDiverge) {
               HasSubstr("0     barrier           a.py:7 in Trainer.save_2\n"));
   for (const char* other : {"", "<module>", "void train(gang::Gang&)"})
     EXPECT_THAT(row_of(other), HasSubstr("0     barrier           a.py:7\n")) << other;
+  EXPECT_THAT(row_of("prüfe"), HasSubstr("a.py:7 in prüfe\n"));
+  EXPECT_THAT(row_of("save", 0), testing::Not(HasSubstr("save")));
 }
 
 TEST(ReportText, OfManyFindingsOfAKindAFewAreShown) {

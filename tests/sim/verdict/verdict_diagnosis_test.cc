@@ -58,6 +58,55 @@ TEST(VerdictDiagnosis, AMessageThatTimedOutInACircleIsOfItsPeer) {
   EXPECT_THAT(report.findings[0].message, HasSubstr(": rank 3 did not come"));
 }
 
+// Rank 0 waits for a message of rank 1, which does as it is told; the others sleep.
+template <typename RankOne>
+Finding awaited_in_vain(const RankOne& rank_one) {
+  const SimulationOptions options{.world_size = 4,
+                                  .timeout = std::chrono::seconds(10),
+                                  .pending_timeouts = PendingTimeouts::fire};
+  const Report report = run(options, [&rank_one](SimulatedRank& rank) {
+    const auto pair = rank.root()->create_gang(std::array{1, 2});
+    float value = 1;
+    rank.runtime().sleep_for(std::chrono::seconds(rank.rank() < 2 ? rank.rank() + 1 : 60));
+    if (rank.rank() == 0) rank.root()->recv(view_of(value), 1);
+    if (rank.rank() == 1) rank_one(*rank.root(), *pair);
+  });
+  return report.findings.at(0);
+}
+
+TEST(VerdictDiagnosis, WhomAMessageWaitsForIsToldWhereThatIsOneRankOfTheGang) {
+  float value = 1;
+  float other = 1;
+  const Finding finding = awaited_in_vain([&](Gang& root, Gang&) { root.recv(view_of(value), 2); });
+  EXPECT_THAT(finding.ranks, ElementsAre(2));
+  EXPECT_THAT(finding.message, HasSubstr("timed out after 10 s"));
+  EXPECT_THAT(awaited_in_vain([&](Gang&, Gang& pair) { pair.recv(view_of(value), 1); }).ranks,
+              ElementsAre(1));
+  EXPECT_THAT(
+      awaited_in_vain([&](Gang& root, Gang&) { root.recv(view_of(value), any_rank); }).ranks,
+      ElementsAre(1));
+  EXPECT_THAT(awaited_in_vain([&](Gang& root, Gang&) {
+                std::array works{root.start_recv(view_of(value), 2),
+                                 root.start_recv(view_of(other), 3)};
+                Work::wait_any(works);
+              }).ranks,
+              ElementsAre(1));
+}
+
+TEST(VerdictDiagnosis, WhomAMessageWaitsForIsARankOfTheRootGang) {
+  const SimulationOptions options{.world_size = 4,
+                                  .timeout = std::chrono::seconds(10),
+                                  .pending_timeouts = PendingTimeouts::fire};
+  const Report report = run(options, [](SimulatedRank& rank) {
+    const auto gang = rank.root()->create_gang(std::array{3, 2, 1});
+    if (rank.rank() < 2) return rank.runtime().sleep_for(std::chrono::seconds(60));
+    float value = 1;
+    gang->recv(view_of(value), gang->rank() + 1);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("timed_out")) << to_string(report);
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+}
+
 TEST(VerdictDiagnosis, ADroppedWorkAndAnUnreceivedMessageAreFindings) {
   const SimulationOptions options{.world_size = 2, .sends = SendMode::buffered(64)};
   const Report report = run(options, [](SimulatedRank& rank) {
