@@ -249,17 +249,25 @@ class Programs(unittest.TestCase):
 
     def test_of_two_ranks_that_differ_more_ranks_show_which_one_is_wrong(self):
         with tempfile.TemporaryDirectory() as folder:
-            program = write(folder, "program.py", "import array, gangsim\n"
+            program = write(folder, "program.py", "import array, gangsim, sys\n"
                             "gang = gangsim.root_gang()\n"
-                            "if gang.rank % 2: gang.all_reduce(array.array('f', [1]))\n"
+                            "data = array.array('f', [1])\n"
+                            "if 'receive' in sys.argv: gang.recv(data, 1 - gang.rank)\n"
+                            "if gang.rank % 2 and 'end' in sys.argv: sys.exit()\n"
+                            "if gang.rank % 2: gang.all_reduce(data)\n"
                             "gang.barrier()\n")
-            of_two, of_three, of_four = (
-                gangsim("python", "--world", world, program) for world in (2, 3, 4))
-        self.assertEqual({run.returncode for run in (of_two, of_three, of_four)}, {1})
+            script = write(folder, "start.sh", "for rank in 0 1; do\n"
+                           f"RANK=$rank WORLD_SIZE=2 {sys.executable} {program} & done; wait\n")
+            of_two = gangsim("python", "--world", 2, program)
+            others = [gangsim("python", *words) for words in (
+                ("--world", 3, program), ("--world", 4, program), ("--", "sh", script),
+                ("--world", 2, program, "end"), ("--world", 2, program, "receive"))]
+        self.assertEqual(of_two.returncode, 1, of_two.stdout)
         self.assertIn("Two ranks", of_two.stdout)
         self.assertIn("--world 4", of_two.stdout)
-        self.assertNotIn("Two ranks", of_three.stdout)
-        self.assertNotIn("Two ranks", of_four.stdout)
+        for ended in others:
+            self.assertEqual(ended.returncode, 1, ended.stdout)
+            self.assertNotIn("Two ranks", ended.stdout)
 
     def test_of_options_after_the_program_few_are_taken_and_that_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
