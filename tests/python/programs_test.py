@@ -260,7 +260,7 @@ class Programs(unittest.TestCase):
                            f"RANK=$rank WORLD_SIZE=2 {sys.executable} {program} & done; wait\n")
             of_two = gangsim("python", "--world", 2, program)
             others = [gangsim("python", *words) for words in (
-                ("--world", 3, program), ("--world", 4, program), ("--", "sh", script),
+                ("--world", 3, program), ("--world", 5, program), ("--", "sh", script),
                 ("--world", 2, program, "end"), ("--world", 2, program, "receive"))]
         self.assertEqual(of_two.returncode, 1, of_two.stdout)
         self.assertIn("Two ranks", of_two.stdout)

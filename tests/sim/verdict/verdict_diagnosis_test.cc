@@ -65,11 +65,11 @@ Finding awaited_in_vain(const RankOne& rank_one) {
                                   .timeout = std::chrono::seconds(10),
                                   .pending_timeouts = PendingTimeouts::fire};
   const Report report = run(options, [&rank_one](SimulatedRank& rank) {
-    const auto pair = rank.root()->create_gang(std::array{1, 2});
+    const auto part = rank.root()->create_gang(std::array{1, 2, 3});
     float value = 1;
     rank.runtime().sleep_for(std::chrono::seconds(rank.rank() < 2 ? rank.rank() + 1 : 60));
     if (rank.rank() == 0) rank.root()->recv(view_of(value), 1);
-    if (rank.rank() == 1) rank_one(*rank.root(), *pair);
+    if (rank.rank() == 1) rank_one(*rank.root(), *part);
   });
   return report.findings.at(0);
 }
@@ -80,7 +80,7 @@ TEST(VerdictDiagnosis, WhomAMessageWaitsForIsToldWhereThatIsOneRankOfTheGang) {
   const Finding finding = awaited_in_vain([&](Gang& root, Gang&) { root.recv(view_of(value), 2); });
   EXPECT_THAT(finding.ranks, ElementsAre(2));
   EXPECT_THAT(finding.message, HasSubstr("timed out after 10 s"));
-  EXPECT_THAT(awaited_in_vain([&](Gang&, Gang& pair) { pair.recv(view_of(value), 1); }).ranks,
+  EXPECT_THAT(awaited_in_vain([&](Gang&, Gang& part) { part.recv(view_of(value), 2); }).ranks,
               ElementsAre(1));
   EXPECT_THAT(
       awaited_in_vain([&](Gang& root, Gang&) { root.recv(view_of(value), any_rank); }).ranks,
