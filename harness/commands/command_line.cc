@@ -149,20 +149,25 @@ class ParsedOptions {
   }
 
   // The options that are taken from the rest, with their values, up to a "--"; they are removed.
+  // Without a value they are another's: "train.py --json --epochs 3".
   std::vector<std::string> take_from(std::vector<std::string>& rest) const {
     std::vector<std::string> taken;
-    for (auto word = rest.begin(); word != rest.end() && *word != "--";) {
-      if (!is_taken_from_rest(*word)) {
-        ++word;
+    for (std::size_t i = 0; i < rest.size() && rest[i] != "--";) {
+      const std::size_t words = takes_next(rest[i]) ? 2 : 1;
+      const bool has_value = words == 1 || (i + 1 < rest.size() && is_value(rest[i + 1]));
+      if (!is_taken_from_rest(rest[i]) || !has_value) {
+        ++i;
         continue;
       }
-      const auto end =
-          word + std::min<std::ptrdiff_t>(takes_next(*word) ? 2 : 1, rest.end() - word);
-      std::move(word, end, std::back_inserter(taken));
-      word = rest.erase(word, end);
+      const auto first = rest.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto last = first + static_cast<std::ptrdiff_t>(words);
+      std::move(first, last, std::back_inserter(taken));
+      rest.erase(first, last);
     }
     return taken;
   }
+
+  static bool is_value(const std::string& word) { return !word.starts_with("-") || word == "-"; }
 
   // Whether the value of the option is the next word.
   bool takes_next(const std::string& word) const {

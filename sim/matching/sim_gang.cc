@@ -97,7 +97,9 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
   if constexpr (!is_plain)
     if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
       note_taken(*guide, pending);
-  return world.matching.take(pending);
+  const Received received = world.matching.take(pending);
+  if constexpr (!is_plain) SimWork::note_waited_by_order(world, owner_->works);
+  return received;
 }
 
 Received SimGang::do_run(Operation& operation) {

@@ -98,7 +98,17 @@ bool SimWork::observe(World& world) {
   world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
   if (pending_.faults.corrupted_by >= 0) world.interference->corrupt_result(pending_);
+  note_waited_by_order(world, next_);
   return true;
+}
+
+void SimWork::note_waited_by_order(World& world, SimWork* youngest) {
+  if (world.options.execution != ExecutionModel::stream_ordered) return;
+  for (SimWork* work = youngest; work != nullptr && !work->is_waited_by_order_;
+       work = work->next_) {
+    work->is_waited_by_order_ = true;
+    work->return_buffers(world);
+  }
 }
 
 bool SimWork::wait(std::optional<Duration> timeout) {
@@ -223,7 +233,7 @@ void SimWork::dropped() noexcept {
     return;
   }
   // A failed operation is over, and its failure has been reported.
-  if (pending_.status == PendingStatus::failed) return;
+  if (pending_.status == PendingStatus::failed || is_waited_by_order_) return;
   world.diagnosis.dropped(pending_);
   Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
@@ -255,7 +265,7 @@ void SimWork::detached(std::shared_ptr<WorkState> self) noexcept {
 
 void SimWork::outlived() noexcept {
   if (guard_) guard_->open();
-  if (is_observed_ || pending_.status == PendingStatus::failed) return;
+  if (is_observed_ || is_waited_by_order_ || pending_.status == PendingStatus::failed) return;
   const std::size_t finding =
       is_detached_ ? BreakCause::no_finding : gang_->world->diagnosis.dropped(pending_);
   if (Matching::has_ended(pending_)) return;

@@ -37,6 +37,10 @@ class SimWork final : public WorkState {
   // Whether the program knows that it has ended.
   bool is_observed() const noexcept { return is_observed_; }
 
+  // On a stream, whoever has waited for an operation has waited for those before it: `youngest` and
+  // older works of its rank.
+  static void note_waited_by_order(World& world, SimWork* youngest);
+
   // The run is over, and this work will never be destroyed: its buffers may be touched again.
   void release_buffers() noexcept {
     if (guard_) guard_->open();
@@ -67,6 +71,7 @@ class SimWork final : public WorkState {
   Task* poller_ = nullptr;  // last context to poll it in vain
   bool is_taken_ = false;
   bool is_observed_ = false;
+  bool is_waited_by_order_ = false;
   bool is_detached_ = false;
 };
 

@@ -36,7 +36,7 @@ constexpr std::array fixes = {
     Fix{"message_race", "name the source, or make the result independent of the order"},
     Fix{"uneven_iterations", "agree on the number of iterations before the loop"},
     Fix{"blocked_in_other_gang", "call the gangs in one order on every rank, or on none"},
-    Fix{"unwaited_work", "keep the Work and wait for it"},
+    Fix{"unwaited_work", "wait for the Work; for NCCL's stream order: --execution stream_ordered"},
     Fix{"unreceived_message", "receive it, or do not send it"},
     Fix{"buffer_in_flight", "wait before touching the buffer"},
     Fix{"concurrent_use", "give each thread a gang of its own, or let one thread make the calls"},

@@ -15,6 +15,8 @@ wants = RuntimeError("Torch not compiled with CUDA enabled")
 assert cuda_as_cpu.hint(wants) == ""  # it was asked for
 del os.environ["GANGSIM_CUDA_AS_CPU"]
 assert "--cuda-as-cpu" in cuda_as_cpu.hint(wants)
+assert "--cuda-as-cpu" in cuda_as_cpu.hint(
+    RuntimeError("Cannot access accelerator device when none is available."))
 assert cuda_as_cpu.hint(RuntimeError("out of memory")) == ""
 
 cuda_as_cpu.install()
@@ -66,6 +68,27 @@ assert stream.query() and event.elapsed_time(given) == 0
 x.record_stream(stream)
 with cuda.stream(stream), cuda.device(1):
     stream.synchronize()
+default = cuda.default_stream()
+assert cuda.current_stream() is default
+with cuda.stream(stream):
+    with cuda.stream(cuda.Stream()), cuda.stream(stream):
+        assert cuda.current_stream(0) is stream
+    assert cuda.current_stream() is stream
+assert cuda.current_stream() is default
+cuda.set_stream(stream)
+assert cuda.current_stream() is stream and cuda.default_stream() is default
+cuda.set_stream(default)
+accelerator = getattr(torch, "accelerator", None)
+if accelerator is not None:
+    assert accelerator.is_available() and accelerator.device_count() == 2
+    assert accelerator.current_accelerator() == torch.device("cuda")
+    accelerator.set_device_index(1)
+    assert accelerator.current_device_index() == cuda.current_device() == 1
+    accelerator.set_device_index(0)
+    accelerator.set_stream(stream)
+    assert accelerator.current_stream() is stream
+    accelerator.set_stream(default)
+    accelerator.synchronize()
 if not torch.__version__.startswith("1."):  # what FSDP does on a GPU
     with torch.device("cuda"):
         assert torch.ones(2).device.type == "cpu"

@@ -63,7 +63,10 @@ class Processes(Ways):
         self.assertEqual(len({each.report["trace_digest"] for each in ended}), 1)
 
     def test_cuda_scripts_run_on_the_cpu(self):
-        for program in ("gpus.py", "fsdp_gpus.py") if VERSION >= (2, 0) else ("gpus.py",):
+        for program, since in (("gpus.py", (1, 0)), ("fsdp_gpus.py", (2, 0)),
+                               ("tensor_parallel_gpus.py", (2, 6))):
+            if VERSION < since:
+                continue
             with self.subTest(program):
                 ended = run(program, "--cuda-as-cpu")
                 self.assertEqual(ended.status, 0, ended.text)

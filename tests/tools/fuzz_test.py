@@ -5,9 +5,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUNNER = ROOT / "tools/fuzz/run_targets.py"
+sys.path.insert(0, str(RUNNER.parent))
+
+import run_targets  # noqa: E402  pylint: disable=wrong-import-position
 
 QUIET = r'''#!/bin/sh
 echo "$@" >"$0.arguments"
@@ -23,6 +27,16 @@ echo "#9 NEW    cov: 7 ft: 8"
 echo "==1== ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1"
 echo "stat::number_of_executed_units: 12"
 exit 77
+'''
+SLOW = r'''#!/bin/sh
+case $1 in */slow-unit-*) exec sleep "$(cat "$1")" ;; esac
+for argument; do
+  case $argument in -artifact_prefix=*)
+    echo 0 >"${argument#*=}slow-unit-once"
+    echo 60 >"${argument#*=}slow-unit-always"
+  esac
+done
+echo "stat::number_of_executed_units: 12"
 '''
 BROKEN = '#!/bin/sh\necho "cannot be started"\nexit 3\n'
 
@@ -71,6 +85,13 @@ class Fuzzing(unittest.TestCase):
                       result.stdout)
         find = self.build / "fuzz_finds/objects/crash-abc"
         self.assertIn(f"  reproduce: {program} {find}\n", result.stdout)
+
+    def test_an_input_that_takes_long_is_a_find_if_it_does_so_again(self):
+        self.add("objects", SLOW)
+        with unittest.mock.patch.object(run_targets, "LONGEST_INPUT_SECONDS", 0.5):
+            run = run_targets.Run(self.build, "objects", 3)
+        self.assertEqual([find.name for find in run.finds], ["slow-unit-always"])
+        self.assertEqual(list((self.build / "fuzz_finds/objects").iterdir()), run.finds)
 
     def test_a_target_that_fails_without_a_find_is_not_a_success(self):
         self.add("objects", BROKEN)

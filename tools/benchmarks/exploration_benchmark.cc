@@ -17,6 +17,19 @@ void four_operations(sim::SimulatedRank& rank) {
   root.all_reduce(view_of(value), ReduceOperation::sum);
 }
 
+// Four small operations of each of four ranks, as in message passing between two pairs: two
+// ranks receive three messages each, from whoever is first.
+void four_times_four(sim::SimulatedRank& rank) {
+  Gang& root = *rank.root();
+  float value = static_cast<float>(rank.rank());
+  for (int i = 0; i < 3; ++i)
+    if (rank.rank() < 2)
+      root.recv(view_of(value));
+    else
+      root.send(view_of(value), (rank.rank() + i) % 2);
+  root.all_reduce(view_of(value), ReduceOperation::sum);
+}
+
 // Three messages of each of three ranks to rank 0 come in 9! / 3!^3 orders: so many runs that what
 // an exploration does once does not count.
 void three_messages_of_three(sim::SimulatedRank& rank) {
@@ -43,7 +56,7 @@ void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&
         [](const sim::ExploredRun& ran) { return ran.report.holds(); },
         static_cast<int>(state.range(0)));
     if (every.end != sim::EverySchedule::End::all_seen || every.classes != classes) {
-      state.SkipWithError("not every schedule was seen");
+      state.SkipWithError(std::to_string(every.classes).c_str());
       break;
     }
     runs += static_cast<std::int64_t>(every.classes);
@@ -58,6 +71,17 @@ BENCHMARK(every_schedule_of_four_operations)
     ->ArgName("jobs")
     ->Arg(1)
     ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
+
+// One exploration after the other on each of two processors.
+void every_schedule_of_four_times_four(benchmark::State& state) {
+  every_schedule(state, four_times_four, 7);
+}
+BENCHMARK(every_schedule_of_four_times_four)
+    ->ArgName("jobs")
+    ->Arg(1)
+    ->Threads(2)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 

@@ -59,8 +59,20 @@ class Run:
         (build / "fuzz_finds" / f"{target}.log").write_text(self.log, encoding="utf-8")
         self.inputs = last_number(r"stat::number_of_executed_units: (\d+)", self.log)
         self.coverage = last_number(r" cov: (\d+)", self.log)
-        self.finds = sorted(set(finds.iterdir()) - before)
+        self.finds = sorted(find for find in set(finds.iterdir()) - before
+                            if not find.name.startswith("slow-unit-") or self.is_slow(find))
         self.failed = process.returncode != 0
+
+    def is_slow(self, find):
+        """Whether an input that took long does so again: the machine may have stood still."""
+        try:
+            subprocess.run([self.program, find], stdin=subprocess.DEVNULL, check=False,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           timeout=LONGEST_INPUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            return True
+        find.unlink()
+        return False
 
     def row(self):
         """What the table says."""

@@ -227,7 +227,7 @@ def explained(error: BaseException) -> BaseException:
     for explain in _explainers:
         more = explain(error)
         if more and more not in str(error):
-            error.args = (f"{error}; {more}",)
+            error.args = (f"{str(error).rstrip('.')}; {more}",)
     error.__traceback__ = without_own_frames(error.__traceback__)
     return error
 

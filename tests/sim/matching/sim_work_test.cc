@@ -253,6 +253,47 @@ TEST(SimWork, ADetachedOneThatItsProgramOutlivesNotBreaksTheGang) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+// What two ranks come to that start three operations, and then do as they are told with the works.
+template <typename Use>
+std::vector<std::string> ids_of_uses(ExecutionModel execution, const Use& use) {
+  const SimulationOptions options{.world_size = 2, .execution = execution, .buffer_guard = true};
+  return ids_of(run(options, [&use](SimulatedRank& rank) {
+    Gang& root = *rank.root();
+    std::vector<float> data(3, 1);
+    std::vector<Work> works;
+    for (float& value : data)
+      works.push_back(root.start_all_reduce(view_of(value), ReduceOperation::sum));
+    use(root, works);
+    works.clear();
+    EXPECT_THAT(data, testing::Each(2));
+  }));
+}
+
+// As with NCCL, where whoever has waited for an operation has waited for those before it.
+TEST(SimWork, OnAStreamWhatComesBeforeAWaitIsNotDropped) {
+  const auto last = [](Gang&, std::vector<Work>& works) { works.back().wait(); };
+  const auto middle = [](Gang&, std::vector<Work>& works) { works[1].wait(); };
+  const auto blocking = [](Gang& root, std::vector<Work>&) { root.barrier(); };
+  EXPECT_THAT(ids_of_uses(ExecutionModel::stream_ordered, last), IsEmpty());
+  EXPECT_THAT(ids_of_uses(ExecutionModel::stream_ordered, blocking), IsEmpty());
+  EXPECT_THAT(ids_of_uses(ExecutionModel::stream_ordered, middle), ElementsAre("unwaited_work"));
+  EXPECT_THAT(ids_of_uses(ExecutionModel::independent, last), ElementsAre("unwaited_work"));
+  EXPECT_THAT(ids_of_uses(ExecutionModel::independent, blocking), ElementsAre("unwaited_work"));
+}
+
+TEST(SimWork, OnAStreamWhatComesBeforeAWaitMayOutliveItsProgram) {
+  for (const bool waits_for_last : {false, true}) {
+    const SimulationOptions options{.world_size = 2, .execution = ExecutionModel::stream_ordered};
+    std::vector<std::vector<Work>> works(2);
+    const Report report = run(options, [&](SimulatedRank& rank) {
+      auto& own = works[static_cast<std::size_t>(rank.rank())];
+      for (int i = 0; i < 2; ++i) own.push_back(rank.root()->start_barrier());
+      own[waits_for_last ? 1 : 0].wait();
+    });
+    EXPECT_EQ(report.holds(), waits_for_last) << to_string(report);
+  }
+}
+
 TEST(SimWork, IsDroppedQuietlyWhereThatIsIgnored) {
   const SimulationOptions options{.world_size = 2, .ignored_leaks = {.unwaited_work = true}};
   int summed = 0;

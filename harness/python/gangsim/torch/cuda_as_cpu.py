@@ -8,6 +8,7 @@ is disabled, and half-precision autocast is bfloat16.
 
 import contextlib
 import functools
+import importlib.util
 import os
 import threading
 import types
@@ -20,7 +21,8 @@ VARIABLE = "GANGSIM_CUDA_AS_CPU"
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
-               "requires CUDA", "when CUDA is available", "from the 'CUDA' backend")
+               "requires CUDA", "when CUDA is available", "from the 'CUDA' backend",
+               "Cannot access accelerator device")
 _MEMORY_BYTES = 1 << 36
 _mode = None
 
@@ -43,6 +45,7 @@ def install() -> None:
     if _mode is not None:
         return
     _replace_cuda()
+    _replace_accelerator()
     _replace_constructors()
     sync_batch_norm.install()
     mode_class = _mode_class()
@@ -112,12 +115,13 @@ def _mode_class():
 
 
 class _Stream:
-    """A stream on which everything is complete."""
+    """A stream on which everything is complete; as a context, the thread's current one."""
 
     device = torch.device("cpu")
 
     def __init__(self, *_, **__):
         self.cuda_stream = 0
+        self._before = []
 
     def _nothing(self, *_, **__) -> None:
         """There is nothing to wait for."""
@@ -131,10 +135,24 @@ class _Stream:
         return event or _Event()
 
     def __enter__(self):
+        self._before.append(_current_stream())
+        _set_stream(self)
         return self
 
     def __exit__(self, *_) -> None:
-        pass
+        _set_stream(self._before.pop())
+
+
+_DEFAULT_STREAM = _Stream()
+_streams = threading.local()
+
+
+def _current_stream(*_):
+    return getattr(_streams, "current", _DEFAULT_STREAM)
+
+
+def _set_stream(stream) -> None:
+    _streams.current = stream
 
 
 class _Event(_Stream):
@@ -180,12 +198,42 @@ def _replace_cuda() -> None:
         if name.endswith("Tensor") and hasattr(torch, name):
             setattr(cuda, name, getattr(torch, name))
     cuda.Stream, cuda.Event = _Stream, _Event
-    cuda.current_stream, cuda.default_stream = lambda *_: _Stream(), lambda *_: _Stream()
-    cuda.stream = lambda _=None: contextlib.nullcontext()
+    cuda.current_stream, cuda.default_stream = _current_stream, lambda *_: _DEFAULT_STREAM
+    cuda.set_stream = _set_stream
+    cuda.stream = lambda stream=None: stream or contextlib.nullcontext()
     if hasattr(torch, "cpu"):  # FSDP takes streams from the module of its device
         torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
-        torch.cpu.current_stream = lambda *_: _Stream()
+        torch.cpu.current_stream = _current_stream
     cuda.device = lambda _=None: contextlib.nullcontext()
+
+
+def _replace_accelerator() -> None:
+    """What newer scripts ask in place of torch.cuda: CUDA is the accelerator."""
+    accelerator, cuda = getattr(torch, "accelerator", None), torch.cuda
+    if accelerator is None:
+        return
+    replacements = {
+        "is_available": _returning(True),
+        "device_count": lambda: cuda.device_count(),
+        "current_accelerator": lambda *_, **__: torch.device("cuda"),
+        "current_stream": _current_stream,
+        "set_stream": _set_stream,
+        "synchronize": _returning(None),
+        "device_index": lambda _: contextlib.nullcontext(),
+        "empty_cache": _returning(None),
+        "reset_peak_memory_stats": _returning(None),
+        "reset_accumulated_memory_stats": _returning(None),
+        "memory_stats": lambda *_: {},
+        "get_memory_info": lambda *_: (_MEMORY_BYTES, _MEMORY_BYTES),
+        **{name: lambda: cuda.current_device()
+           for name in ("current_device_index", "current_device_idx")},
+        **{name: lambda device, /: cuda.set_device(device)
+           for name in ("set_device_index", "set_device_idx")},
+        **{name: _returning(0) for name in ("memory_allocated", "max_memory_allocated",
+                                            "memory_reserved", "max_memory_reserved")}}
+    for name, replacement in replacements.items():
+        if hasattr(accelerator, name):
+            setattr(accelerator, name, replacement)
 
 
 def _returning(value):
@@ -226,6 +274,8 @@ def _replace_constructors() -> None:
     _wrap(fsdp.FullyShardedDataParallel, "__init__", lambda original: (
         lambda self, *arguments, **named: original(
             self, *arguments, **{**named, "device_id": torch.device("cpu")})))
+    if importlib.util.find_spec("torch.distributed.tensor.experimental") is not None:
+        _wrap(torch.nn.functional, "scaled_dot_product_attention", _attention_of_parts)
     if hasattr(torch, "split_with_sizes_copy"):
         _wrap(torch, "split_with_sizes_copy", _leaving_versions)
     for place in (device_mesh, torch.distributed):
@@ -262,6 +312,20 @@ def _disabled(original):
         original(self, *((("cpu",) if is_named else ())), enabled=False)
 
     return construct
+
+
+def _attention_of_parts(original):
+    """Of what is sharded, DTensor knows CUDA's kernels of attention, but not the CPU's."""
+
+    def attend(query, *arguments, **named):
+        if type(query).__name__ != "DTensor":
+            return original(query, *arguments, **named)
+        from torch.distributed.tensor.experimental import implicit_replication  # of the mask
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        with implicit_replication(), sdpa_kernel(SDPBackend.MATH):
+            return original(query, *arguments, **named)
+
+    return attend
 
 
 def _leaving_versions(original):
