@@ -235,8 +235,10 @@ Turns::Heard Turns::listen_for_one(Turn& turn, Waiting& waiting,
     if (may_leave_to_new_caller(turn, stillness)) return Heard::new_caller;
     if (stillness == Stillness::at_rest) return Heard::rest;
     look_around(waiting);
-    const bool is_idle = idleness.without_sleep() >= options_.patience ||
-                         idleness.in_all() >= options_.patience_with_sleep;
+    const Duration with_sleep =
+        irreproducible_.empty() ? options_.patience_with_sleep : options_.patience;
+    const bool is_idle =
+        idleness.without_sleep() >= options_.patience || idleness.in_all() >= with_sleep;
     const bool dozes = stillness == Stillness::dozing;
     if ((is_idle || dozes) && (outside_ > 1 || turn.rank.others_can_run())) {
       turn.is_free = true;

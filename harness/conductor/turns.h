@@ -23,7 +23,7 @@ struct TurnOptions {
   bool is_free = false;
   // How long a process may be idle outside of any call before the others go on without it.
   Duration patience = std::chrono::milliseconds(500);
-  // The same where it sleeps, in one go or in a loop.
+  // The same where it sleeps, in one go or in a loop, as long as the order is reproducible.
   Duration patience_with_sleep = std::chrono::seconds(5);
   // How long all processes outside of calls may be idle, and nobody speak, before they count as
   // stuck.

@@ -17,6 +17,7 @@ if has("torch"):
 class Timeouts(unittest.TestCase):
     def test_are_nanoseconds(self):
         self.assertEqual(timeouts.to_ns(timedelta(seconds=1.5)), 1_500_000_000)
+        self.assertEqual([timeouts.to_ns(0.1), timeouts.to_ns(2)], [100_000_000, 2_000_000_000])
         self.assertEqual(timeouts.to_ns(None), 1_800_000_000_000)
         self.assertEqual(timeouts.to_ns(timedelta.max), 2 ** 63 - 1)
         self.assertEqual(timeouts.to_ns(timedelta.min), 0)

@@ -180,6 +180,29 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
   EXPECT_NE(world.conductor().turns().irreproducible(), "");
 }
 
+// Once the order depends on time, nobody is waited for any longer than those who do not sleep.
+TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
+  std::promise<void> done;
+  std::shared_future<void> is_done = done.get_future().share();
+  std::atomic<int> ranks = 0;
+  TurnOptions turns = short_turns;
+  turns.patience_with_sleep = 1h;
+  turns.stall_limit = turns.sleep_limit = 30s;
+  ConductedWorld world({.world_size = 3, .turns = turns});
+  const RunResult result = world.run([&](Client& client) {
+    if (client.rank() == 0) {
+      is_done.wait();
+    } else {
+      client.store(set_key("k"));
+      ++ranks;
+      while (ranks < 2) std::this_thread::sleep_for(5ms);
+      if (client.rank() == 1) done.set_value();
+    }
+    client.call(barrier());
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
 // One rank waits, outside of any gang, for what another one does after a call.
 TEST(Turns, AnIdleProcessLosesItsTurnAndTheReportSaysSo) {
   std::promise<void> done;

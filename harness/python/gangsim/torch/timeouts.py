@@ -1,7 +1,7 @@
 """How long calls on groups may wait."""
 
 from datetime import timedelta
-from typing import List, Optional
+from typing import List, Union
 
 from torch.distributed import distributed_c10d as c10d
 
@@ -9,12 +9,14 @@ _DEFAULT = timedelta(minutes=30)  # where PyTorch is not told one
 _NEVER_NS = 2 ** 63 - 1
 
 
-def to_ns(timeout: Optional[timedelta]) -> int:
-    """In nanoseconds; what 64 bits do not hold, such as timedelta.max, never comes.
+def to_ns(timeout: Union[timedelta, float, None]) -> int:
+    """In nanoseconds, of a number in seconds; what 64 bits do not hold, such as timedelta.max,
+    never comes.
 
     Where PyTorch's own clocks overflow, a group's timeout is negative: then it is not known (0).
     """
-    seconds = (_DEFAULT if timeout is None else timeout).total_seconds()
+    timeout = _DEFAULT if timeout is None else timeout
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     return max(0, min(int(seconds * 1e9), _NEVER_NS))
 
 
