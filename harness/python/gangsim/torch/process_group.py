@@ -71,18 +71,17 @@ class ProcessGroup(c10d.ProcessGroup):
         return self._rank
 
     def name(self) -> str:
-        return "gangsim"
+        return "gangsim"  # PyTorch's C++ takes others for its own classes
 
-    getSize, getRank, getBackendName, _get_backend_name = size, rank, name, name
+    def _get_backend_name(self) -> str:
+        return sizes.backend_of_tensors(self._backend)
 
-    @property
-    def group_name(self) -> str:
-        return self._name
-
-    pg_name = group_name
+    getSize, getRank, getBackendName = size, rank, name
 
     def getGroupName(self) -> str:
         return self._name
+
+    group_name = pg_name = property(getGroupName)
 
     @property
     def group_desc(self) -> str:
