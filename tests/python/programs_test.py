@@ -277,6 +277,8 @@ class Programs(unittest.TestCase):
             taken = gangsim("python", "--world", 2, program, "x", "--json", json_file)
             exists = json_file.exists()
             own = gangsim("python", "--world", 2, program, "--", "--json", "b.json")
+            missing = [gangsim("python", "--world", 2, program, option, "nowhere.toml")
+                       for option in ("--faults", "--replay")]
         self.assertEqual(ended.returncode, 0, ended.stdout)
         self.assertIn("['--log-ranks', 'all']", ended.stdout)
         self.assertIn("note: --log-ranks comes after the program", ended.stdout)
@@ -285,6 +287,9 @@ class Programs(unittest.TestCase):
         self.assertTrue(exists)
         self.assertIn("['--json', 'b.json']", own.stdout)
         self.assertNotIn("note:", own.stdout)
+        for ended in missing:
+            self.assertEqual(ended.returncode, 2, ended.stdout)
+            self.assertIn("nowhere.toml", ended.stdout.splitlines()[-1])
 
 
 @needs_program

@@ -126,6 +126,7 @@ TEST(CommandLine, SomeOptionsAreTakenFromBehindTheProgramToo) {
   EXPECT_EQ(taken.out, "0a|train.py|-x|b");
   EXPECT_THAT(taken.err, HasSubstr("gangsim takes --json from"));
   EXPECT_EQ(words({"train.py", "--json=a"}).out, "0a|train.py");
+  EXPECT_THAT(words({"train.py", "--json", "-"}).err, HasSubstr("0-|train.py"));
   EXPECT_EQ(words({"-m", "train", "--json", "a"}).out, "0a|-m|train");
   EXPECT_EQ(words({"--world", "2", "train.py", "--json", "a", "--world", "3"}).out,
             "2a|train.py|--world|3");

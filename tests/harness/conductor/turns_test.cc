@@ -167,6 +167,7 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
   TurnOptions turns = short_turns;
   turns.patience_with_sleep = 300ms;
   ConductedWorld world({.world_size = 2, .turns = turns});
+  const auto begin = Clock::now();
   const RunResult result = world.run([&](Client& client) {
     if (client.rank() == 0) {
       while (!is_done) std::this_thread::sleep_for(5ms);
@@ -176,6 +177,7 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
     }
     client.call(barrier());
   });
+  EXPECT_GE(Clock::now() - begin, turns.patience_with_sleep);
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_NE(world.conductor().turns().irreproducible(), "");
 }
@@ -184,7 +186,6 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
 TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
   std::promise<void> done;
   std::shared_future<void> is_done = done.get_future().share();
-  std::atomic<int> ranks = 0;
   TurnOptions turns = short_turns;
   turns.patience_with_sleep = 1h;
   turns.stall_limit = turns.sleep_limit = 30s;
@@ -192,11 +193,11 @@ TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
   const RunResult result = world.run([&](Client& client) {
     if (client.rank() == 0) {
       is_done.wait();
+    } else if (client.rank() == 1) {
+      while (is_done.wait_for(0s) != std::future_status::ready) std::this_thread::sleep_for(5ms);
     } else {
       client.store(set_key("k"));
-      ++ranks;
-      while (ranks < 2) std::this_thread::sleep_for(5ms);
-      if (client.rank() == 1) done.set_value();
+      done.set_value();
     }
     client.call(barrier());
   });

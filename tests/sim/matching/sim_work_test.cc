@@ -257,15 +257,16 @@ TEST(SimWork, ADetachedOneThatItsProgramOutlivesNotBreaksTheGang) {
 template <typename Use>
 std::vector<std::string> ids_of_uses(ExecutionModel execution, const Use& use) {
   const SimulationOptions options{.world_size = 2, .execution = execution, .buffer_guard = true};
-  return ids_of(run(options, [&use](SimulatedRank& rank) {
+  return ids_of(run(options, [&](SimulatedRank& rank) {
     Gang& root = *rank.root();
     std::vector<float> data(3, 1);
     std::vector<Work> works;
     for (float& value : data)
       works.push_back(root.start_all_reduce(view_of(value), ReduceOperation::sum));
     use(root, works);
+    if (execution == ExecutionModel::stream_ordered) data[0] = 3;  // its operation has ended
     works.clear();
-    EXPECT_THAT(data, testing::Each(2));
+    EXPECT_THAT(data, ElementsAre(execution == ExecutionModel::stream_ordered ? 3 : 2, 2, 2));
   }));
 }
 
