@@ -167,7 +167,6 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
   TurnOptions turns = short_turns;
   turns.patience_with_sleep = 300ms;
   ConductedWorld world({.world_size = 2, .turns = turns});
-  const auto begin = Clock::now();
   const RunResult result = world.run([&](Client& client) {
     if (client.rank() == 0) {
       while (!is_done) std::this_thread::sleep_for(5ms);
@@ -177,7 +176,6 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
     }
     client.call(barrier());
   });
-  EXPECT_GE(Clock::now() - begin, turns.patience_with_sleep);
   EXPECT_TRUE(result.holds()) << to_string(result);
   EXPECT_NE(world.conductor().turns().irreproducible(), "");
 }
@@ -190,6 +188,7 @@ TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
   turns.patience_with_sleep = 1h;
   turns.stall_limit = turns.sleep_limit = 30s;
   ConductedWorld world({.world_size = 3, .turns = turns});
+  const auto begin = Clock::now();
   const RunResult result = world.run([&](Client& client) {
     if (client.rank() == 0) {
       is_done.wait();
@@ -201,6 +200,7 @@ TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
     }
     client.call(barrier());
   });
+  EXPECT_LT(Clock::now() - begin, turns.sleep_limit);  // nobody had to be given up
   EXPECT_TRUE(result.holds()) << to_string(result);
 }
 
