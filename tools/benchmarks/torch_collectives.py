@@ -6,7 +6,7 @@
     torch_collectives.py FILE --floor N  N processes that wait for each other at one more, no gangs
     torch_collectives.py FILE --torch-floor N  the same, called through torch.distributed
 
-Rank 0 writes FILE: the best of several medians, in microseconds, by name.
+Rank 0 writes FILE: the median of several rounds' medians, in microseconds, by name.
 """
 
 import array
@@ -19,18 +19,18 @@ import time
 
 
 def time_of(operation, calls, repeats=7):
-    """Microseconds of one call: the least of the medians."""
+    """Microseconds of one call: the median of the medians of so many rounds."""
     for _ in range(max(3, calls // 10)):
         operation()
-    best = float("inf")
+    medians = []
     for _ in range(repeats):
         times = []
         for _ in range(calls):
             begun = time.perf_counter()
             operation()
             times.append(time.perf_counter() - begun)
-        best = min(best, statistics.median(times))
-    return best * 1e6
+        medians.append(statistics.median(times))
+    return statistics.median(medians) * 1e6
 
 
 def plain(file):
