@@ -99,15 +99,6 @@ class Groups(Recorded):
         self.assertEqual([self.group.name_of_split() for _ in range(2)],
                          ["0/split 1", "0/split 2"])
 
-    def test_a_group_tells_python_which_backend_was_asked_for_and_its_names(self):
-        for asked, name in (("gloo", "gloo"), ("nccl", "nccl"), ("", "gloo"),
-                            ("cpu:gloo,cuda:nccl", "gloo")):
-            with mock.patch.object(process_group.making, "backend", asked, create=True):
-                group = process_group.ProcessGroup("7", 0, range(2), 10 ** 9)
-            self.assertEqual(group._get_backend_name(), name)
-            self.assertEqual((group.name(), group.getBackendName()), ("gangsim", "gangsim"))
-            self.assertEqual({group.group_name, group.pg_name, group.getGroupName()}, {"7"})
-
     def test_a_monitored_barrier_has_its_timeout_and_tells_of_all_or_one(self):
         self.group.monitored_barrier(timedelta(milliseconds=2500), True)
         self.assertEqual((self.asked()[0].count, self.asked()[0].flags),

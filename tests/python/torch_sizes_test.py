@@ -6,12 +6,13 @@ import unittest
 from unittest import mock
 
 from package import has
+from recording_connection import recorded
 
 from gangsim.errors import InvalidArgument
 
 needs_torch = unittest.skipUnless(has("torch"), "runs where PyTorch is installed")
 if has("torch"):
-    from gangsim.torch import cuda_as_cpu, sizes
+    from gangsim.torch import cuda_as_cpu, process_group, sizes
 
 
 def pieces(*counts):
@@ -69,6 +70,16 @@ class Backends(unittest.TestCase):
             for variable, expected in (("", on_cpu), ("1", on_cuda)):
                 with mock.patch.dict(os.environ, {cuda_as_cpu.VARIABLE: variable}):
                     self.assertEqual(sizes.backend_of_tensors(asked), expected, asked)
+
+    def test_a_group_tells_python_which_backend_was_asked_for_and_its_names(self):
+        for asked, name in (("gloo", "gloo"), ("nccl", "nccl"), ("", "gloo"),
+                            ("cpu:gloo,cuda:nccl", "gloo")):
+            with recorded(0, 2), mock.patch.object(
+                    process_group.making, "backend", asked, create=True):
+                group = process_group.ProcessGroup("7", 0, range(2), 10 ** 9)
+            self.assertEqual(group._get_backend_name(), name)
+            self.assertEqual((group.name(), group.getBackendName()), ("gangsim", "gangsim"))
+            self.assertEqual({group.group_name, group.pg_name, group.getGroupName()}, {"7"})
 
 
 if __name__ == "__main__":

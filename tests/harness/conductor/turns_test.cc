@@ -182,21 +182,18 @@ TEST(Turns, ASleepingProcessLosesItsTurn) {
 
 // Once the order depends on time, nobody is waited for any longer than those who do not sleep.
 TEST(Turns, ASleepingProcessLosesItsTurnSoonOnceTheOrderDependsOnTime) {
-  std::promise<void> done;
-  std::shared_future<void> is_done = done.get_future().share();
+  std::atomic<bool> is_done = false;
   TurnOptions turns = short_turns;
-  turns.patience_with_sleep = 1h;
-  turns.stall_limit = turns.sleep_limit = 30s;
+  turns.patience_with_sleep = turns.sleep_limit = 30s;
   ConductedWorld world({.world_size = 3, .turns = turns});
   const auto begin = Clock::now();
   const RunResult result = world.run([&](Client& client) {
-    if (client.rank() == 0) {
-      is_done.wait();
-    } else if (client.rank() == 1) {
-      while (is_done.wait_for(0s) != std::future_status::ready) std::this_thread::sleep_for(5ms);
-    } else {
+    if (client.rank() == 0) is_done.wait(false);
+    while (client.rank() == 1 && !is_done) std::this_thread::sleep_for(5ms);
+    if (client.rank() == 2) {
       client.store(set_key("k"));
-      done.set_value();
+      is_done = true;
+      is_done.notify_all();
     }
     client.call(barrier());
   });
