@@ -92,8 +92,8 @@ class ParsedOptions {
       if (is_taken_from_rest(word)) names.push_back(name_of(word));
     if (!names.empty())
       err << fmt::format(
-          "gangsim: note: gangsim takes {} from behind the program; to pass all words to the "
-          "program, put -- before its arguments\n",
+          "gangsim: note: gangsim itself reads {}; put -- after the program to pass it all of its "
+          "arguments\n",
           fmt::join(names, ", "));
     words.insert(words.end(), taken.begin(), taken.end());
     return rest;

@@ -56,7 +56,7 @@ void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&
         [](const sim::ExploredRun& ran) { return ran.report.holds(); },
         static_cast<int>(state.range(0)));
     if (every.end != sim::EverySchedule::End::all_seen || every.classes != classes) {
-      state.SkipWithError(std::to_string(every.classes).c_str());
+      state.SkipWithError("not every schedule was seen");
       break;
     }
     runs += static_cast<std::int64_t>(every.classes);

@@ -88,7 +88,7 @@ Benchmark exploration_benchmark(const RunCase& runner) {
   return {"explore 4 ranks x 4 operations", [runner] {
             constexpr double bar = 300'000;
             std::string text = fmt::format("{:.0f}/s", bar);
-            const auto run = runner("every_schedule_of_four_operations/jobs:2/");
+            const auto run = runner("every_schedule_of_four_times_four/");
             if (!run)
               return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};
             const double runs = run->result.at("items_per_second").get<double>();

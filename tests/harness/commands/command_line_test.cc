@@ -124,7 +124,7 @@ TEST(CommandLine, SomeOptionsAreTakenFromBehindTheProgramToo) {
   };
   const CommandAnswer taken = words({"train.py", "-x", "--json", "a", "b"});
   EXPECT_EQ(taken.out, "0a|train.py|-x|b");
-  EXPECT_THAT(taken.err, HasSubstr("gangsim takes --json from"));
+  EXPECT_THAT(taken.err, HasSubstr("gangsim itself reads --json;"));
   EXPECT_EQ(words({"train.py", "--json=a"}).out, "0a|train.py");
   EXPECT_THAT(words({"train.py", "--json", "-"}).err, HasSubstr("0-|train.py"));
   EXPECT_EQ(words({"-m", "train", "--json", "a"}).out, "0a|-m|train");

@@ -121,7 +121,6 @@ class _Stream:
 
     def __init__(self, *_, **__):
         self.cuda_stream = 0
-        self._before = []
 
     def _nothing(self, *_, **__) -> None:
         """There is nothing to wait for."""
@@ -135,12 +134,12 @@ class _Stream:
         return event or _Event()
 
     def __enter__(self):
-        self._before.append(_current_stream())
+        _streams.before = [*getattr(_streams, "before", ()), _current_stream()]
         _set_stream(self)
         return self
 
     def __exit__(self, *_) -> None:
-        _set_stream(self._before.pop())
+        _set_stream(_streams.before.pop())
 
 
 _DEFAULT_STREAM = _Stream()
