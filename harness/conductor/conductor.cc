@@ -91,7 +91,9 @@ std::string Conductor::receive(std::unique_ptr<Caller>& caller, pid_t process) {
     return "its run is over";
   RankProcess& rank = *processes_[static_cast<std::size_t>(hello.rank)];
   if (rank.id == 0) began(hello.rank, process);
-  if (rank.id != process || rank.has_ended)
+  // Its end can be known before the hello of its last thread is read.
+  if (rank.id == process && rank.has_ended) return "its process has ended";
+  if (rank.id != process)
     return refuse_started(fmt::format("rank {} is already process {}; process {} cannot take its "
                                       "place",
                                       hello.rank, rank.id, process),
