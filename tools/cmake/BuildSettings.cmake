@@ -47,10 +47,17 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
-# time. Below half a gigabyte it need not.
+# time. Below a quarter of what each processor has of the memory (in MiB), it need not.
 set(GANGSIM_BATCH_OPTIONS)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=524288")
+  cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+  cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR heap "${memory} / ${processors} / 4")
+  if(heap GREATER 2048)
+    set(heap 2048)
+  endif()
+  math(EXPR heap "${heap} * 1024")
+  set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=${heap}")
 endif()
 
 # The flags of all our targets. Source locations read "sim/simulation.cc", wherever the checkout is.

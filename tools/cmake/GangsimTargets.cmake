@@ -53,11 +53,8 @@ function(gangsim_configure_target target)
   target_precompile_headers(${target} PRIVATE ${GANGSIM_PRECOMPILED_HEADERS} ${ARGN})
 endfunction()
 
-# gangsim_precompile_more(TARGET): what most sources of the upper folders include. Never headers
-# of ours: one in a precompiled header that comes from a cache was written at another time, and
-# #pragma once takes it for another file.
-# For executables: with the C library's malloc, a fifth of the time of a small world goes into
-# memory. Sanitizers have a malloc of their own.
+# gangsim_allocate_fast(TARGET): for executables. With the C library's malloc, a fifth of the time
+# of a small world goes into memory. Sanitizers have a malloc of their own.
 function(gangsim_allocate_fast target)
   if(TARGET mimalloc AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # Nothing names its symbols: it takes the place of malloc.
@@ -66,6 +63,9 @@ function(gangsim_allocate_fast target)
   endif()
 endfunction()
 
+# gangsim_precompile_more(TARGET): what most sources of the upper folders include. Never headers
+# of ours: one in a precompiled header that comes from a cache was written at another time, and
+# #pragma once takes it for another file.
 function(gangsim_precompile_more target)
   target_precompile_headers(${target} PRIVATE <algorithm> <fmt/format.h>)
 endfunction()
@@ -118,24 +118,52 @@ function(gangsim_compile_around_runs name)
   target_sources(${library} PRIVATE $<TARGET_OBJECTS:${target}>)
 endfunction()
 
-# gangsim_add_tests(FOLDER LIBRARIES...): FOLDER_tests from tests/FOLDER/, one ctest per case.
+# gangsim_add_tests(FOLDER [APART SUBFOLDERS...] LIBRARIES LIBRARIES...): FOLDER_tests from
+# tests/FOLDER/, one ctest per case. Each case starts the executable, for which that registers all
+# its cases, and so the tests of some subfolders have one of their own: APART "run|text" gives
+# FOLDER_run_tests.
 function(gangsim_add_tests folder)
+  cmake_parse_arguments(PARSE_ARGV 1 tests "" "" "APART;LIBRARIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
   if(NOT TARGET gloo)
     list(FILTER sources EXCLUDE REGEX "/tests/.*/gloo/")
   endif()
-  if(NOT sources)
+  foreach(subfolders IN LISTS tests_APART)
+    set(apart ${sources})
+    list(FILTER apart INCLUDE REGEX "/tests/${folder}/(${subfolders})/")
+    list(FILTER sources EXCLUDE REGEX "/tests/${folder}/(${subfolders})/")
+    string(REGEX MATCH "^[a-z_]+" name "${subfolders}")
+    gangsim_add_test_executable(${folder}_${name}_tests ${folder}
+      SOURCES ${apart} LIBRARIES ${tests_LIBRARIES})
+  endforeach()
+  gangsim_add_test_executable(${folder}_tests ${folder}
+    SOURCES ${sources} LIBRARIES ${tests_LIBRARIES})
+endfunction()
+
+# gangsim_add_test_executable(TARGET FOLDER SOURCES... LIBRARIES...): nothing without sources.
+function(gangsim_add_test_executable target folder)
+  cmake_parse_arguments(PARSE_ARGV 2 tests "" "" "SOURCES;LIBRARIES")
+  if(NOT tests_SOURCES)
     return()
   endif()
-  add_executable(${folder}_tests ${sources})
-  gangsim_configure_target(${folder}_tests <gmock/gmock.h> <gtest/gtest.h>)
-  target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gmock GTest::gtest GTest::gtest_main)
+  add_executable(${target} ${tests_SOURCES})
+  gangsim_configure_target(${target} <gmock/gmock.h> <gtest/gtest.h>)
+  target_link_libraries(${target} PRIVATE
+    ${tests_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
   # Compiles in half the time of -O2; what is tested is optimised as always.
-  target_compile_options(${folder}_tests PRIVATE $<$<CONFIG:Release>:-O0>)
-  target_compile_definitions(${folder}_tests PRIVATE
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_definitions(${target} PRIVATE
     GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     GANGSIM_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  gtest_discover_tests(${folder}_tests
+  # Batches of about 32, and no small one at the end: what all of a folder's sources use costs as
+  # much as in a full one.
+  list(LENGTH tests_SOURCES sources)
+  math(EXPR batches "(${sources} + 16) / 32")
+  if(batches GREATER 0)
+    math(EXPR size "(${sources} + ${batches} - 1) / ${batches}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+  gtest_discover_tests(${target}
     TEST_PREFIX "${folder}."
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60

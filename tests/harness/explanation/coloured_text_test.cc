@@ -25,7 +25,7 @@ sim::MarkedText deadlock() {
   });
 }
 
-sim::MarkedText completed() {
+sim::MarkedText completed_run() {
   return report_of([](Rank& rank) { rank.root()->barrier(); });
 }
 
@@ -34,7 +34,7 @@ std::string without_escapes(const std::string& text) {
 }
 
 TEST(ColouredText, IsTheSameTextWithoutTheEscapes) {
-  for (const sim::MarkedText& report : {deadlock(), completed(), sim::MarkedText()}) {
+  for (const sim::MarkedText& report : {deadlock(), completed_run(), sim::MarkedText()}) {
     EXPECT_EQ(styled(report, TextStyle::plain), plain_text(report));
     EXPECT_EQ(without_escapes(styled(report, TextStyle::coloured)), plain_text(report));
   }
@@ -42,7 +42,8 @@ TEST(ColouredText, IsTheSameTextWithoutTheEscapes) {
 
 TEST(ColouredText, TheVerdictIsRedOrGreen) {
   EXPECT_THAT(styled(deadlock(), TextStyle::coloured), StartsWith("\033[1;31mDEADLOCK\033[0m"));
-  EXPECT_THAT(styled(completed(), TextStyle::coloured), StartsWith("\033[1;32mCOMPLETED\033[0m"));
+  EXPECT_THAT(styled(completed_run(), TextStyle::coloured),
+              StartsWith("\033[1;32mCOMPLETED\033[0m"));
 }
 
 TEST(ColouredText, AdviceAndHeadingsAreSetOff) {

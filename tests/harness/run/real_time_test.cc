@@ -16,21 +16,22 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-const LongWait barrier{.ranks = {1, 2, 3},
-                       .call = "barrier",
-                       .location = {.file = "/home/me/train.py", .line = 3, .function = "main"},
-                       .waited = 20'399ms,
-                       .timeout = 10s,
-                       .late_rank = 4,
-                       .late_location = {.file = "/home/me/train.py", .line = 5, .function = ""}};
+const LongWait barrier_wait{
+    .ranks = {1, 2, 3},
+    .call = "barrier",
+    .location = {.file = "/home/me/train.py", .line = 3, .function = "main"},
+    .waited = 20'399ms,
+    .timeout = 10s,
+    .late_rank = 4,
+    .late_location = {.file = "/home/me/train.py", .line = 5, .function = ""}};
 
 const RealTime everything{.stuck_ranks = {0, 2},
                           .was_interrupted = true,
                           .irreproducible = "rank 0 waited for a file",
-                          .long_waits = {barrier, barrier}};
+                          .long_waits = {barrier_wait, barrier_wait}};
 
 TEST(LongWait, SaysWhoWaitedWhereForWhomAndHowLong) {
-  EXPECT_EQ(to_string(barrier),
+  EXPECT_EQ(to_string(barrier_wait),
             "Ranks 1-3 waited 20.3 s in barrier at train.py:3 for rank 4, which was outside of "
             "calls until it came to train.py:5; the timeout is 10 s. The clock of a simulated run "
             "stands meanwhile; a real one would have timed out.");
@@ -59,13 +60,13 @@ TEST(RealTime, WhoeverInterruptsKnowsLess) {
 }
 
 TEST(RealTime, TellsTheFirstOfItsLongWaitsAndHowManyThereAre) {
-  EXPECT_THAT(advice_on({.irreproducible = "rank 0 waited", .long_waits = {barrier}}),
+  EXPECT_THAT(advice_on({.irreproducible = "rank 0 waited", .long_waits = {barrier_wait}}),
               ElementsAre(Advice{"Note", "not reproducible: rank 0 waited"},
-                          Advice{"Suspect", to_string(barrier)}));
-  EXPECT_THAT(advice_on({.long_waits = {barrier, barrier}}),
-              ElementsAre(Advice{"Suspect", to_string(barrier) + " And 1 more such."}));
-  EXPECT_THAT(advice_on({.long_waits = {barrier, barrier, barrier}}),
-              ElementsAre(Advice{"Suspect", to_string(barrier) + " And 2 more such."}));
+                          Advice{"Suspect", to_string(barrier_wait)}));
+  EXPECT_THAT(advice_on({.long_waits = {barrier_wait, barrier_wait}}),
+              ElementsAre(Advice{"Suspect", to_string(barrier_wait) + " And 1 more such."}));
+  EXPECT_THAT(advice_on({.long_waits = {barrier_wait, barrier_wait, barrier_wait}}),
+              ElementsAre(Advice{"Suspect", to_string(barrier_wait) + " And 2 more such."}));
 }
 
 TEST(RealTime, IsReadBackAsItWasWritten) {

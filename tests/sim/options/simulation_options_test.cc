@@ -33,7 +33,7 @@ TEST(SimulationOptions, WhatIsWrongIsNamedWithItsValueAndWhatIsAccepted) {
 }
 
 TEST(SimulationOptions, TheLimitsThemselvesAreAccepted) {
-  EXPECT_NO_THROW(validate({}));
+  EXPECT_NO_THROW(validate(SimulationOptions{}));
   EXPECT_NO_THROW(validate({.world_size = 4'194'304, .context = ContextKind::fiber}));
   EXPECT_NO_THROW(validate({.timeout = no_timeout, .step_limit = 1, .stack_bytes = 16 * 1024}));
 }
