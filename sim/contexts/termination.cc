@@ -44,8 +44,11 @@ TerminationScope::TerminationScope(TerminationTarget& target) noexcept
     : outer_(termination_target) {
   termination_target = &target;
   // An exception keeps the handler that was set when it was thrown, so this one must be set early.
-  const std::terminate_handler former = std::set_terminate(on_terminate);
-  if (former != on_terminate) former_handler = former;
+  // Setting it takes a cache line from the other threads; mostly it is set.
+  if (std::get_terminate() != on_terminate)
+    if (const std::terminate_handler former = std::set_terminate(on_terminate);
+        former != on_terminate)
+      former_handler = former;
   thread_local bool is_watched = false;
   if (!is_watched) watch_for_exit();
   is_watched = true;

@@ -1,5 +1,6 @@
 #include "sim/further_runs/every_schedule.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -63,11 +64,55 @@ void take_figures(const Reduction& reduction, EverySchedule& seen) {
   seen.decisive = reduction.decisive();
 }
 
+// What an exploration has allocated, for the next one of its thread: of many small ones, each would
+// spend a fifth of its time on that.
+struct SearchMemory {
+  Reduction reduction;
+  ParallelWaves::Slots slots;
+
+  // Whether it is worth keeping, and no more than some megabytes.
+  bool is_small() const noexcept {
+    constexpr std::size_t most_slots = 16;
+    constexpr std::size_t most_marks = 10'000;
+    return slots.size() <= most_slots && std::ranges::all_of(slots, [](const auto& slot) {
+             return slot->run.options.guide->log().marks.capacity() <= most_marks;
+           });
+  }
+};
+
+// Null while an exploration of this thread uses it.
+std::unique_ptr<SearchMemory>& spare_memory() {
+  thread_local std::unique_ptr<SearchMemory> spare;
+  return spare;
+}
+
+class LentMemory {
+ public:
+  LentMemory() : memory_(std::move(spare_memory())) {
+    if (memory_ == nullptr) memory_ = std::make_unique<SearchMemory>();
+  }
+  ~LentMemory() {
+    if (!memory_->is_small()) return;
+    memory_->reduction.begin_another();
+    spare_memory() = std::move(memory_);
+  }
+  LentMemory(const LentMemory&) = delete;
+  LentMemory& operator=(const LentMemory&) = delete;
+
+  SearchMemory& operator*() const noexcept { return *memory_; }
+
+ private:
+  std::unique_ptr<SearchMemory> memory_;
+};
+
 // The exploration in one direction: from run to run.
 class Search {
  public:
-  Search(const SimulationOptions& options, const RunAgain& again, const ScheduleRan& ran, int jobs)
-      : ran_(ran), waves_(another_run(options), again, jobs) {}
+  Search(const SimulationOptions& options, const RunAgain& again, const ScheduleRan& ran, int jobs,
+         SearchMemory& memory)
+      : ran_(ran),
+        waves_(another_run(options), again, jobs, memory.slots),
+        reduction_(memory.reduction) {}
 
   EverySchedule run() {
     while (goes_on() && waves_.begin(reduction_))
@@ -93,9 +138,9 @@ class Search {
            !reduction_.is_too_large();
   }
 
-  void take(const GuidedRun& made) {
+  void take(GuidedRun& made) {
     const Guide& guide = *made.options.guide;
-    reduction_.learn(guide, made.has_reversals ? &made.reversals : nullptr);
+    reduction_.learn(guide, made.reversals);
     if (reduction_.is_forgotten()) return;
     if (contrasts_left_ > 0) return contrast(made.report, guide);
     seen_.unguided = unguided_in(made.report, guide);
@@ -125,7 +170,7 @@ class Search {
 
   const ScheduleRan& ran_;
   ParallelWaves waves_;
-  Reduction reduction_;
+  Reduction& reduction_;
   EverySchedule seen_;
   bool first_failure_ = false;
   std::uint64_t contrasts_left_ = 0;
@@ -137,16 +182,18 @@ std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& a
   if (!can_be_guided(options)) return 0;
   const SimulationOptions guided = guided_run(options);
   Reduction reduction;
+  Reversals reversals;
   guided.guide->begin(reduction.next().value(), reduction.known());
   const Report report = again(guided);
-  reduction.learn(*guided.guide);
+  reduction.learn(*guided.guide, reversals);
   return unguided_in(report, *guided.guide) ? 0 : reduction.contests();
 }
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran, int jobs) {
   if (!can_be_guided(options)) return run_once(options, again, ran);
-  Search search(options, again, ran, jobs);
+  const LentMemory memory;
+  Search search(options, again, ran, jobs, *memory);
   EverySchedule seen = search.run();
   if (seen.end == End::stopped && seen.decisive && !seen.holds_otherwise) {
     const SimulationOptions guided = guided_run(options);

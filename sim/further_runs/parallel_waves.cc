@@ -16,8 +16,9 @@ void await(const Holds& holds) {
 
 }  // namespace
 
-ParallelWaves::ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs)
-    : options_(options), again_(again), jobs_(jobs) {
+ParallelWaves::ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs,
+                             Slots& slots)
+    : options_(options), again_(again), jobs_(jobs), slots_(slots) {
   slots_.reserve(most_runs);
 }
 
@@ -29,11 +30,14 @@ ParallelWaves::~ParallelWaves() {
 }
 
 ParallelWaves::Slot& ParallelWaves::slot(std::size_t index) {
-  if (index == slots_.size()) {
-    SimulationOptions& options = slots_.emplace_back(std::make_unique<Slot>())->run.options;
+  if (index == slots_.size()) slots_.push_back(std::make_unique<Slot>());
+  if (index == begun_slots_) {
+    SimulationOptions& options = slots_[index]->run.options;
+    std::shared_ptr<Guide> guide = std::move(options.guide);
     options = options_;
     options.scheduler = SchedulerKind::guided;
-    options.guide = std::make_shared<Guide>();
+    options.guide = guide.use_count() == 1 ? std::move(guide) : std::make_shared<Guide>();
+    ++begun_slots_;
   }
   return *slots_[index];
 }
@@ -106,9 +110,8 @@ void ParallelWaves::make(Slot& slot) const {
   try {
     run.report = again_(run.options);
     const Guide& guide = *run.options.guide;
-    run.has_reversals =
-        !guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log());
-    if (run.has_reversals)
+    run.reversals.clear();
+    if (!guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log()))
       run.reversals.read(guide.log(), *slot.known, guide.beginning().first_new_step());
   } catch (...) {
     slot.error = std::current_exception();

@@ -17,8 +17,7 @@ namespace gang::sim {
 struct GuidedRun {
   SimulationOptions options;  // with a guide of its own
   Report report;
-  Reversals reversals;
-  bool has_reversals = false;
+  Reversals reversals;  // read, unless the log of the run is too long or the run went another way
 };
 
 // Makes runs that do not depend on each other, a wave of them at a time, and hands them over in
@@ -26,8 +25,18 @@ struct GuidedRun {
 // threads.
 class ParallelWaves {
  public:
-  // The calling thread makes runs, too; `again` outlives this.
-  ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs);
+  // A run of a wave, with what its guide and its reversals have allocated.
+  struct Slot {
+    GuidedRun run;
+    const AnyReceives* known = nullptr;
+    std::exception_ptr error;
+    std::atomic<bool> is_made{false};
+  };
+  using Slots = std::vector<std::unique_ptr<Slot>>;
+
+  // The calling thread makes runs, too. `slots` are those of other waves that are over, if any;
+  // they and `again` outlive this.
+  ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs, Slots& slots);
   ~ParallelWaves();
   ParallelWaves(const ParallelWaves&) = delete;
   ParallelWaves& operator=(const ParallelWaves&) = delete;
@@ -46,13 +55,6 @@ class ParallelWaves {
   static constexpr std::size_t most_runs = 64;
   static constexpr std::size_t most_alone = 4;  // no threads begin for smaller waves
 
-  struct Slot {
-    GuidedRun run;
-    const AnyReceives* known = nullptr;
-    std::exception_ptr error;
-    std::atomic<bool> is_made{false};
-  };
-
   Slot& slot(std::size_t index);
   void work();
   bool make_next();
@@ -61,7 +63,8 @@ class ParallelWaves {
   const SimulationOptions options_;
   const RunAgain& again_;
   const int jobs_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  Slots& slots_;
+  std::size_t begun_slots_ = 0;  // have options_
   std::size_t handed_over_ = 0;
   std::atomic<std::size_t> begun_{0};
   std::atomic<std::size_t> size_{0};  // of the wave

@@ -144,7 +144,7 @@ std::vector<Detour> detours_of(const StepLog& log) {
   for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
     const TaskId task = tasks.at(context);
     enabled.clear();
-    for (const StepKey key : log.choices[choice].enabled) enabled.push_back(tasks.at(key));
+    for (const StepKey key : log.enabled_at(log.choices[choice])) enabled.push_back(tasks.at(key));
     if (next_in_order(enabled, current) != task) detours.push_back({last, names.context(task)});
     last = names.step(task, accesses);
     current = task;

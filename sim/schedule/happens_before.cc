@@ -8,9 +8,6 @@ namespace gang::sim {
 namespace {
 
 constexpr std::size_t most_clock_entries = 50'000'000;
-constexpr std::size_t modes = 4;
-// With so few contexts, clocks cost no more than to see whether they are needed.
-constexpr std::size_t most_without_looking = 16;
 
 void join_into(std::span<std::uint32_t> clock, std::span<const std::uint32_t> other) {
   for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
@@ -25,33 +22,6 @@ std::size_t index_of(AccessMode mode) noexcept { return static_cast<std::size_t>
 
 }  // namespace
 
-// Whether two contexts access some object in ways that do not commute.
-bool HappensBefore::has_conflicts(const StepLog& log, const AnyReceives& known) {
-  objects_.clear();
-  users_.clear();
-  for (const StepMark& mark : log.marks) {
-    if (mark.kind != StepMark::Kind::access) continue;
-    const Access& access = log.accesses[mark.value];
-    keys_.clear();
-    add_objects(access, known, keys_);
-    for (const StepKey key : keys_) {
-      const std::uint32_t number = objects_.number_of(key);
-      if (number == users_.size())
-        users_.push_back({.first = {no_task, no_task, no_task, no_task}});
-      ObjectUsers& users = users_[number];
-      for (std::size_t mode = 0; mode < modes; ++mode) {
-        const bool has_another = users.has_others[mode] ||
-                                 (users.first[mode] != no_task && users.first[mode] != mark.task);
-        if (has_another && conflict(access.mode, static_cast<AccessMode>(mode))) return true;
-      }
-      TaskId& first = users.first[index_of(access.mode)];
-      if (first == no_task) first = mark.task;
-      users.has_others[index_of(access.mode)] |= first != mark.task;
-    }
-  }
-  return false;
-}
-
 bool HappensBefore::fits(const StepLog& log) noexcept {
   return log.choices.size() * log.contexts.size() <= most_clock_entries;
 }
@@ -61,9 +31,10 @@ void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
   context_of_.clear();
   clocks_.clear();
   races_.clear();
-  if (contexts_ > most_without_looking && !has_conflicts(log, known)) return;
+  contested_.read(log, known);
+  if (contested_.size() == 0) return;
   begin(log);
-  for (const StepMark& mark : log.marks) take(mark, log, known);
+  for (const StepMark& mark : log.marks) take(mark, log);
   end_step();
 }
 
@@ -72,11 +43,16 @@ void HappensBefore::begin(const StepLog& log) {
   now_.assign(contexts_ * contexts_, 0);
   published_.clear();
   carried_.assign(contexts_, 0);
-  objects_.clear();
+  if (histories_.size() < contested_.size()) histories_.resize(contested_.size());
+  for (ObjectHistory& history : std::span(histories_).first(contested_.size())) {
+    history.accesses.clear();
+    history.has = {};
+  }
+  make_room(history_clocks_, contested_.size() * access_modes * contexts_);
   is_in_step_ = false;
 }
 
-void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyReceives& known) {
+void HappensBefore::take(const StepMark& mark, const StepLog& log) {
   const Clock clock = row(now_, mark.task);
   switch (mark.kind) {
     case StepMark::Kind::step:
@@ -87,8 +63,6 @@ void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyRece
       has_accessed_ = has_learned_ = false;
       return;
     case StepMark::Kind::access:
-      keys_.clear();
-      add_objects(log.accesses[mark.value], known, keys_);
       has_accessed_ = true;
       has_learned_ = false;
       return access(clock, static_cast<std::uint32_t>(mark.value), log);
@@ -98,7 +72,7 @@ void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyRece
       // What a step learns after its accesses, as an operation that completes at once, is known to
       // what follows, but was not needed for them.
       if (is_in_step_ && has_accessed_ && !std::exchange(has_learned_, true))
-        accessed_.assign(clock.begin(), clock.end());
+        clock_of_accesses_.assign(clock.begin(), clock.end());
       return join_published(mark.value, clock);
     case StepMark::Kind::carry:
       std::ranges::fill(carried_, 0);
@@ -119,7 +93,7 @@ void HappensBefore::take(const StepMark& mark, const StepLog& log, const AnyRece
 
 void HappensBefore::end_step() {
   if (!is_in_step_) return;
-  const Clock clock = has_learned_ ? Clock(accessed_) : row(now_, context_of_.back());
+  const Clock clock = has_learned_ ? Clock(clock_of_accesses_) : row(now_, context_of_.back());
   clocks_.insert(clocks_.end(), clock.begin(), clock.end());
   is_in_step_ = false;
 }
@@ -139,49 +113,39 @@ void HappensBefore::join_published(StepKey from, Clock into) {
 }
 
 bool HappensBefore::ObjectHistory::conflicts(AccessMode mode) const noexcept {
-  for (std::size_t other = 0; other < modes; ++other)
+  for (std::size_t other = 0; other < access_modes; ++other)
     if (has[other] && conflict(mode, static_cast<AccessMode>(other))) return true;
   return false;
-}
-
-std::uint32_t HappensBefore::history_of(StepKey object) {
-  const std::uint32_t known = objects_.size();
-  const std::uint32_t number = objects_.number_of(object);
-  if (number < known) return number;
-  if (histories_.size() <= number) histories_.emplace_back();
-  histories_[number].accesses.clear();
-  histories_[number].has = {};
-  make_room(history_clocks_, (number + 1) * modes * contexts_);
-  return number;
 }
 
 void HappensBefore::access(Clock clock, std::uint32_t index, const StepLog& log) {
   const AccessMode mode = log.accesses[index].mode;
   const AccessInStep now{static_cast<std::uint32_t>(context_of_.size() - 1), index, mode};
-  accessed_objects_.clear();
-  for (const StepKey key : keys_) accessed_objects_.push_back(history_of(key));
-  find_races(clock, now);
-  for (const std::uint32_t object : accessed_objects_)
-    for (std::size_t other = 0; other < modes; ++other)
+  const std::span<const std::uint32_t> objects = contested_.of_access(index);
+  if (objects.empty()) return;
+  find_races(clock, now, objects);
+  for (const std::uint32_t object : objects)
+    for (std::size_t other = 0; other < access_modes; ++other)
       if (histories_[object].has[other] && conflict(mode, static_cast<AccessMode>(other)))
-        join_into(clock, row(history_clocks_, object * modes + other));
-  for (const std::uint32_t object : accessed_objects_) {
+        join_into(clock, row(history_clocks_, object * access_modes + other));
+  for (const std::uint32_t object : objects) {
     ObjectHistory& history = histories_[object];
     if (mode == AccessMode::write) {
       history.accesses.clear();
       history.has = {};
     }
     history.accesses.push_back(now);
-    const Clock of_mode = row(history_clocks_, object * modes + index_of(mode));
+    const Clock of_mode = row(history_clocks_, object * access_modes + index_of(mode));
     if (!std::exchange(history.has[index_of(mode)], true)) std::ranges::fill(of_mode, 0);
     join_into(of_mode, clock);
   }
 }
 
 // From the latest step back: what comes before a step that is found does not race itself.
-void HappensBefore::find_races(Clock clock, const AccessInStep& now) {
+void HappensBefore::find_races(Clock clock, const AccessInStep& now,
+                               std::span<const std::uint32_t> objects) {
   earlier_.clear();
-  for (const std::uint32_t object : accessed_objects_) {
+  for (const std::uint32_t object : objects) {
     if (!histories_[object].conflicts(now.mode)) continue;
     for (const AccessInStep& access : histories_[object].accesses)
       if (access.step != now.step && conflict(access.mode, now.mode) &&
@@ -189,7 +153,8 @@ void HappensBefore::find_races(Clock clock, const AccessInStep& now) {
         earlier_.push_back(access);
   }
   if (earlier_.empty()) return;
-  std::ranges::stable_sort(earlier_, std::ranges::greater(), &AccessInStep::step);
+  if (earlier_.size() > 1)
+    std::ranges::stable_sort(earlier_, std::ranges::greater(), &AccessInStep::step);
   before_.assign(clock.begin(), clock.end());
   for (const AccessInStep& access : earlier_) {
     if (before_[context_of_[access.step]] > access.step) continue;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/schedule/contested_objects.h"
 #include "sim/schedule/key_table.h"
 #include "sim/schedule/step_log.h"
 
@@ -54,24 +55,17 @@ class HappensBefore {
   // are in history_clocks_; of a write: of all before it, too.
   struct ObjectHistory {
     std::vector<AccessInStep> accesses;
-    std::array<bool, 4> has{};  // by mode: whether there is a clock
+    std::array<bool, access_modes> has{};  // by mode: whether there is a clock
 
     // Whether any of them does not commute with a further one.
     bool conflicts(AccessMode mode) const noexcept;
   };
-  struct ObjectUsers {
-    std::array<TaskId, 4> first;  // by mode: who accessed it so; no_task: nobody
-    std::array<bool, 4> has_others;
-  };
-
-  bool has_conflicts(const StepLog& log, const AnyReceives& known);
   void begin(const StepLog& log);
-  void take(const StepMark& mark, const StepLog& log, const AnyReceives& known);
+  void take(const StepMark& mark, const StepLog& log);
   void end_step();
   void access(Clock clock, std::uint32_t index, const StepLog& log);
-  void find_races(Clock clock, const AccessInStep& now);
+  void find_races(Clock clock, const AccessInStep& now, std::span<const std::uint32_t> objects);
   void join_published(StepKey from, Clock into);
-  std::uint32_t history_of(StepKey object);
   Clock row(std::vector<std::uint32_t>& rows, std::size_t index) const noexcept {
     return Clock(rows).subspan(index * contexts_, contexts_);
   }
@@ -87,18 +81,15 @@ class HappensBefore {
   KeyTable published_;
   std::vector<std::uint32_t> published_clocks_;
   std::vector<std::uint32_t> carried_;
-  KeyTable objects_;
-  std::vector<ObjectHistory> histories_;
+  ContestedObjects contested_;
+  std::vector<ObjectHistory> histories_;  // of the contested ones
   std::vector<std::uint32_t> history_clocks_;
-  std::vector<ObjectUsers> users_;
-  std::vector<StepKey> keys_;                    // of the objects of this access ...
-  std::vector<std::uint32_t> accessed_objects_;  // ... and their numbers
   std::vector<AccessInStep> earlier_;
   std::vector<std::uint32_t> before_;
   bool is_in_step_ = false;
-  bool has_accessed_ = false;            // in this step
-  bool has_learned_ = false;             // in this step, after its last access ...
-  std::vector<std::uint32_t> accessed_;  // ... whose clock this is
+  bool has_accessed_ = false;                     // in this step
+  bool has_learned_ = false;                      // in this step, after its last access ...
+  std::vector<std::uint32_t> clock_of_accesses_;  // ... whose clock this is
 };
 
 }  // namespace gang::sim

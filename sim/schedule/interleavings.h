@@ -26,8 +26,8 @@ class Interleavings {
     for (const StepChoice& choice : log.choices) beginning_.choices.push_back(choice.chosen);
     for (std::size_t i = left_.size(); i < log.choices.size(); ++i) {
       left_.emplace_back();
-      ways_.push_back(log.choices[i].enabled.size());
-      for (const StepKey context : log.choices[i].enabled)
+      ways_.push_back(log.choices[i].enabled_count);
+      for (const StepKey context : log.enabled_at(log.choices[i]))
         if (context != log.choices[i].chosen) left_.back().push_back(context);
     }
     while (!left_.empty() && left_.back().empty()) left_.pop_back();

@@ -39,6 +39,18 @@ std::optional<Beginning> Reduction::next() {
   return std::nullopt;
 }
 
+void Reduction::begin_another() {
+  tree_.begin_another();
+  known_ = std::make_shared<const AnyReceives>();
+  former_known_.clear();
+  senders_.clear();
+  decisive_.reset();
+  undecided_.clear();
+  classes_ = cut_ = contests_ = restarts_ = round_ = 0;
+  has_begun_ = is_forgotten_ = is_too_large_ = false;
+  diverged_at_.reset();
+}
+
 void Reduction::decide(const std::vector<StepKey>& choices,
                        const ScheduleTree::Alternative& alternative) {
   decisive_ = alternative.contest;
@@ -46,7 +58,7 @@ void Reduction::decide(const std::vector<StepKey>& choices,
   undecided_.back() = alternative.instead_of;
 }
 
-void Reduction::learn(const Guide& guide, const Reversals* reversals) {
+void Reduction::learn(const Guide& guide, Reversals& reversals) {
   const Beginning& began = guide.beginning();
   auto* const branch = static_cast<Node*>(began.branch);
   is_forgotten_ = began.round != round_;
@@ -63,16 +75,12 @@ void Reduction::learn(const Guide& guide, const Reversals* reversals) {
   if (merge(known, log.any_receives)) {
     former_known_.push_back(
         std::exchange(known_, std::make_shared<const AnyReceives>(std::move(known))));
-    reversals = nullptr;
     if (branch != nullptr && are_messages_contested(log)) return begin_anew();
   }
   ++(guide.is_cut() ? cut_ : classes_);
   if (!take_nodes(guide)) return;
-  if (reversals == nullptr) {
-    own_reversals_.read(log, *known_, began.first_new_step());
-    reversals = &own_reversals_;
-  }
-  find_alternatives(log, *reversals);
+  if (reversals.read_with() != known_.get()) reversals.read(log, *known_, began.first_new_step());
+  find_alternatives(log, reversals);
   if (branch != nullptr && !branch->left.empty()) tree_.open(*branch);
   tree_.release(path_.back());
   if (tree_.bytes() > most_bytes_of_tree) is_too_large_ = true;
@@ -128,15 +136,15 @@ bool Reduction::take_nodes(const Guide& guide) {
     if (node->depth < path_.size()) path_[node->depth] = node;
   const std::size_t known_nodes = branch == nullptr ? 0 : branch->depth + 1;
   for (std::size_t i = 0; i < known_nodes; ++i) {
-    if (i < path_.size() && std::ranges::equal(log.choices[i].enabled, path_[i]->enabled)) continue;
+    if (i < path_.size() && std::ranges::equal(log.enabled_at(log.choices[i]), path_[i]->enabled))
+      continue;
     diverged_at_ = i;
     return false;
   }
   if (branch != nullptr) branch->running.reset();
   std::vector<Access>* accesses = nullptr;
   for (const StepMark& mark : log.marks_from(guide.beginning().first_new_step())) {
-    if (mark.kind == StepMark::Kind::step)
-      accesses = &add_step(mark.value, log.choices[mark.value], known_nodes);
+    if (mark.kind == StepMark::Kind::step) accesses = &add_step(mark.value, log, known_nodes);
     if (mark.kind == StepMark::Kind::access) accesses->push_back(log.accesses[mark.value]);
   }
   for (std::size_t i = known_nodes; i < path_.size(); ++i) tree_.weigh(*path_[i]);
@@ -144,14 +152,16 @@ bool Reduction::take_nodes(const Guide& guide) {
 }
 
 // The node before a step, unless it is there, and what has been done in it, to be filled.
-std::vector<Access>& Reduction::add_step(std::size_t step, const StepChoice& choice,
+std::vector<Access>& Reduction::add_step(std::size_t step, const StepLog& log,
                                          std::size_t known_nodes) {
+  const StepChoice& choice = log.choices[step];
   if (step >= known_nodes) {
     Node* const before = step == 0 ? nullptr : path_[step - 1];
     Node* const node =
         tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
     path_[step] = node;
-    node->enabled.assign(choice.enabled.begin(), choice.enabled.end());
+    const std::span<const StepKey> enabled = log.enabled_at(choice);
+    node->enabled.assign(enabled.begin(), enabled.end());
     if (before != nullptr) fall_asleep(*before, *node);
   }
   return ScheduleTree::try_context(*path_[step], choice.chosen);

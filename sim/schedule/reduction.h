@@ -35,9 +35,9 @@ class Reduction {
   // a problem.
   std::optional<Beginning> next();
 
-  // Takes in a run that has been made. `reversals` are those of its log, if they have been read
-  // with the known() that it began with.
-  void learn(const Guide& guide, const Reversals* reversals = nullptr);
+  // Takes in a run that has been made. `reversals` are those of its log, if they have been read;
+  // otherwise, or if known() has changed since, they are read here.
+  void learn(const Guide& guide, Reversals& reversals);
 
   // Stays as it is as long as this object: what is learned later is in another one.
   const AnyReceives& known() const noexcept { return *known_; }
@@ -68,6 +68,9 @@ class Reduction {
   // many runs to begin.
   bool is_too_large() const noexcept { return is_too_large_; }
 
+  // As if new, for another program, but for memory: that of most programs is used again.
+  void begin_another();
+
  private:
   using Node = ScheduleTree::Node;
 
@@ -78,14 +81,12 @@ class Reduction {
   void note_senders(const StepLog& log, std::size_t first_step);
   bool are_messages_contested(const StepLog& log) const;
   bool take_nodes(const Guide& guide);
-  std::vector<Access>& add_step(std::size_t step, const StepChoice& choice,
-                                std::size_t known_nodes);
+  std::vector<Access>& add_step(std::size_t step, const StepLog& log, std::size_t known_nodes);
   void fall_asleep(const Node& before, Node& node) const;
   void find_alternatives(const StepLog& log, const Reversals& reversals);
 
   ScheduleTree tree_;
   std::vector<Node*> path_;  // of the run that is learned, by step
-  Reversals own_reversals_;
   std::shared_ptr<const AnyReceives> known_ = std::make_shared<const AnyReceives>();
   std::vector<std::shared_ptr<const AnyReceives>> former_known_;  // which runs may still refer to
   std::map<StepKey, std::set<StepKey>> senders_;                  // contexts, by mailbox

@@ -21,6 +21,7 @@ Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& r
 
 void Reversals::read(const StepLog& log, const AnyReceives& known, std::size_t first_step) {
   order_.read(log, known);
+  read_with_ = &known;
   all_.clear();
   initials_.clear();
   for (const Race& race : order_.races())

@@ -13,6 +13,9 @@ bool is_before(const Node* a, const Node* b) noexcept {
   return std::tie(a->depth, a->number) < std::tie(b->depth, b->number);
 }
 
+// Which begin_another() keeps: a few megabytes.
+constexpr std::size_t most_kept_nodes = 4096;
+
 }  // namespace
 
 bool ScheduleTree::Node::sleeps(StepKey other) const noexcept {
@@ -96,6 +99,16 @@ void ScheduleTree::clear() {
   free_.clear();
   open_.clear();
   bytes_ = 0;
+}
+
+void ScheduleTree::begin_another() {
+  if (nodes_.size() > most_kept_nodes) nodes_.clear();
+  former_nodes_.clear();
+  free_.clear();
+  for (const auto& node : nodes_) free_.push_back(node.get());
+  open_.clear();
+  bytes_ = 0;
+  next_number_ = 0;
 }
 
 }  // namespace gang::sim

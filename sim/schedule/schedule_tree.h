@@ -68,13 +68,15 @@ class ScheduleTree {
   void release(Node* node);
   // Forgets all nodes. What they hold stays as it is: runs that are under way may refer to it.
   void clear();
+  // The same where no run is under way: the memory of the nodes is used again, unless it is much.
+  void begin_another();
 
   // Of all nodes, about.
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<std::unique_ptr<Node>> former_nodes_;
+  std::vector<std::unique_ptr<Node>> former_nodes_;  // runs may refer to them
   std::vector<Node*> free_;
   std::vector<Node*> open_;  // a heap
   std::size_t bytes_ = 0;

@@ -11,6 +11,7 @@ void StepLog::clear() noexcept {
   marks.clear();
   accesses.clear();
   choices.clear();
+  enabled.clear();
   contexts.clear();
   names.clear();
   parents.clear();

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
 #include "gang/call_site.h"
 #include "sim/schedule/schedule.h"
 
@@ -32,6 +30,7 @@ enum class AccessKind : std::uint8_t {
 
 // Two accesses to one object commute unless one of them writes, or one arrives and one looks.
 enum class AccessMode : std::uint8_t { read, write, arrive, look };
+inline constexpr std::size_t access_modes = 4;
 
 constexpr bool conflict(AccessMode a, AccessMode b) noexcept {
   using enum AccessMode;
@@ -84,15 +83,16 @@ struct StepMark {
 // A choice of a step, and those who could have made it.
 struct StepChoice {
   StepKey chosen = 0;
-  std::size_t mark = 0;  // of the step, in StepLog::marks
-  boost::container::small_vector<StepKey, 6>
-      enabled;  // the chosen one included, in the order of their ids
+  std::size_t mark = 0;           // of the step, in StepLog::marks
+  std::size_t first_enabled = 0;  // in StepLog::enabled
+  std::size_t enabled_count = 0;  // the chosen one included
 };
 
 struct StepLog {
   std::vector<StepMark> marks;
   std::vector<Access> accesses;
   std::vector<StepChoice> choices;
+  std::vector<StepKey> enabled;    // of the choices, in the order of their ids
   std::vector<StepKey> contexts;   // by TaskId
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
   std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
@@ -105,6 +105,11 @@ struct StepLog {
   // The marks of a step and of those after it; empty if the log has fewer steps.
   std::span<const StepMark> marks_from(std::size_t step) const noexcept {
     return std::span(marks).subspan(step < choices.size() ? choices[step].mark : marks.size());
+  }
+
+  // Who could have made the step.
+  std::span<const StepKey> enabled_at(const StepChoice& choice) const noexcept {
+    return std::span(enabled).subspan(choice.first_enabled, choice.enabled_count);
   }
 
   void clear() noexcept;

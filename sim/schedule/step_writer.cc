@@ -32,11 +32,11 @@ void StepWriter::begin_log(int world_size) {
 void StepWriter::note_choice(const std::vector<TaskId>& enabled, TaskId chosen) {
   if (log_.choices.size() * log_.contexts.size() > most_contexts_of_choices) give_up();
   if (is_full_) return;
-  StepChoice& choice = log_.choices.emplace_back();
-  choice.enabled.reserve(enabled.size());
-  for (const TaskId task : enabled) choice.enabled.push_back(log_.contexts[task]);
-  choice.chosen = log_.contexts[chosen];
-  choice.mark = log_.marks.size();
+  log_.choices.push_back({.chosen = log_.contexts[chosen],
+                          .mark = log_.marks.size(),
+                          .first_enabled = log_.enabled.size(),
+                          .enabled_count = enabled.size()});
+  for (const TaskId task : enabled) log_.enabled.push_back(log_.contexts[task]);
   mark(StepMark::Kind::step, log_.choices.size() - 1);
   step_accesses_ = log_.accesses.size();
 }
@@ -46,6 +46,7 @@ void StepWriter::give_up() noexcept {
   log_.marks = {};
   log_.accesses = {};
   log_.choices = {};
+  log_.enabled = {};
   log_.taken = {};
 }
 

@@ -13,16 +13,18 @@ namespace gang::sim {
 
 // A queue, oldest first, that also finds the oldest entry of one source: a gather of N messages
 // costs O(N), whatever order they come and are asked for in. The source of a receive may be
-// any_rank, which is a source like others here.
+// any_rank, which is a source like others here. Short queues are searched; one that has been long
+// is indexed by source from then on.
 template <typename T>
 class LinkQueue {
  public:
   using Place = std::uint64_t;  // of an entry, ascending with its age in the queue
 
   void push(int source, T value) {
-    of_source_[source].push_back(begin_ + entries_.size());
+    if (is_indexed_) of_source_[source].push_back(begin_ + entries_.size());
     entries_.push_back({source, std::move(value)});
     ++size_;
+    if (!is_indexed_ && entries_.size() > most_searched) index();
   }
 
   bool empty() const noexcept { return size_ == 0; }
@@ -31,6 +33,9 @@ class LinkQueue {
   template <typename Accepts>
   std::optional<Place> find_from(int source, const Accepts& accepts) const {
     if (empty()) return std::nullopt;
+    if (!is_indexed_)
+      return find_entry(
+          [&](const Entry& entry) { return entry.source == source && accepts(*entry.value); });
     const auto places = of_source_.find(source);
     if (places == of_source_.end()) return std::nullopt;
     for (const Place place : places->second)
@@ -41,9 +46,7 @@ class LinkQueue {
   // The same, of any source.
   template <typename Accepts>
   std::optional<Place> find(const Accepts& accepts) const {
-    for (std::size_t i = oldest_; i < entries_.size(); ++i)
-      if (entries_[i].value && accepts(*entries_[i].value)) return begin_ + i;
-    return std::nullopt;
+    return find_entry([&](const Entry& entry) { return accepts(*entry.value); });
   }
 
   const T& operator[](Place place) const { return *entries_[place - begin_].value; }
@@ -51,8 +54,10 @@ class LinkQueue {
   T take(Place place) {
     Entry& entry = entries_[place - begin_];
     T value = *std::exchange(entry.value, std::nullopt);
-    auto& places = of_source_.find(entry.source)->second;
-    places.erase(std::ranges::find(places, place));
+    if (is_indexed_) {
+      auto& places = of_source_.find(entry.source)->second;
+      places.erase(std::ranges::find(places, place));
+    }
     --size_;
     while (oldest_ < entries_.size() && !entries_[oldest_].value) ++oldest_;
     if (size_ == 0) {
@@ -97,22 +102,34 @@ class LinkQueue {
     std::optional<T> value;  // none: has been taken
   };
 
-  void close_gaps() {
-    for (const Entry& entry : entries_) of_source_[entry.source].clear();
-    std::vector<Entry> kept;
-    for (Entry& entry : entries_) {
-      if (!entry.value) continue;
-      of_source_[entry.source].push_back(begin_ + kept.size());
-      kept.push_back(std::move(entry));
-    }
-    entries_ = std::move(kept);
-    oldest_ = 0;
+  template <typename Accepts>
+  std::optional<Place> find_entry(const Accepts& accepts) const {
+    for (std::size_t i = oldest_; i < entries_.size(); ++i)
+      if (entries_[i].value && accepts(entries_[i])) return begin_ + i;
+    return std::nullopt;
   }
 
-  std::vector<Entry> entries_;                             // taken ones included
-  Place begin_ = 0;                                        // the place of the first one
-  std::size_t oldest_ = 0;                                 // index of the first that is not taken
-  std::size_t size_ = 0;                                   // that are not taken
+  void close_gaps() {
+    if (is_indexed_)
+      for (const Entry& entry : entries_) of_source_[entry.source].clear();
+    std::erase_if(entries_, [](const Entry& entry) { return !entry.value; });
+    oldest_ = 0;
+    if (is_indexed_) index();
+  }
+
+  void index() {
+    is_indexed_ = true;
+    for (std::size_t i = oldest_; i < entries_.size(); ++i)
+      if (entries_[i].value) of_source_[entries_[i].source].push_back(begin_ + i);
+  }
+
+  static constexpr std::size_t most_searched = 32;
+
+  std::vector<Entry> entries_;  // taken ones included
+  Place begin_ = 0;             // the place of the first one
+  std::size_t oldest_ = 0;      // index of the first that is not taken
+  std::size_t size_ = 0;        // that are not taken
+  bool is_indexed_ = false;
   std::unordered_map<int, std::vector<Place>> of_source_;  // ascending; kept when empty
 };
 

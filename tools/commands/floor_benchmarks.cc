@@ -79,7 +79,7 @@ const std::vector<CountedCall>& counted_calls() {
       {"all_to_all", 8, 1167, 1213},
       {"broadcast", 8, 461, 571},
       {"barrier", 8, 390, 492},
-      {"send_recv", 8, 518, 731},
+      {"send_recv", 8, 518, 714},
       {"start_all_reduce", 8, 1529, 2038},
   };
   return calls;

@@ -16,10 +16,11 @@ class LogWriter {
 
   LogWriter& step(TaskId task) {
     task_ = task;
-    StepChoice& choice = log_.choices.emplace_back();
-    choice.chosen = log_.contexts[task];
-    choice.mark = log_.marks.size();
-    choice.enabled.assign(log_.contexts.begin(), log_.contexts.end());
+    log_.choices.push_back({.chosen = log_.contexts[task],
+                            .mark = log_.marks.size(),
+                            .first_enabled = log_.enabled.size(),
+                            .enabled_count = log_.contexts.size()});
+    log_.enabled.insert(log_.enabled.end(), log_.contexts.begin(), log_.contexts.end());
     return mark(StepMark::Kind::step, log_.choices.size() - 1);
   }
   LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {

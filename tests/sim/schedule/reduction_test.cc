@@ -38,6 +38,11 @@ void run_all_steps(const Steps& steps, Guide& guide) {
   }
 }
 
+void learn(Reduction& reduction, const Guide& guide) {
+  Reversals reversals;
+  reduction.learn(guide, reversals);
+}
+
 // The number of runs that go to their ends, and of those that are cut short.
 std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
   Guide guide;
@@ -45,7 +50,7 @@ std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
   while (auto beginning = reduction.next()) {
     guide.begin(*std::move(beginning), reduction.known());
     run_all_steps(steps, guide);
-    reduction.learn(guide);
+    learn(reduction, guide);
     EXPECT_FALSE(reduction.has_diverged());
     EXPECT_FALSE(reduction.is_too_large());
   }
@@ -134,7 +139,7 @@ TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
   guide.begin(reduction.next().value(), reduction.known());
   EXPECT_FALSE(reduction.decisive());
   run_all_steps(steps, guide);
-  reduction.learn(guide);
+  learn(reduction, guide);
   const Beginning other = reduction.next().value();
   ASSERT_TRUE(reduction.decisive());
   EXPECT_EQ(reduction.decisive()->first.rank, 0);
@@ -147,10 +152,10 @@ TEST(Reduction, NoticesAProgramThatDoesNotRepeatItself) {
   Reduction reduction;
   guide.begin(reduction.next().value(), reduction.known());
   run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
-  reduction.learn(guide);
+  learn(reduction, guide);
   guide.begin(reduction.next().value(), reduction.known());
   run_all_steps({{write_to(1)}, {write_to(1)}, {write_to(1)}}, guide);
-  reduction.learn(guide);
+  learn(reduction, guide);
   EXPECT_TRUE(reduction.has_diverged());
   EXPECT_FALSE(reduction.next());
 }
@@ -163,10 +168,10 @@ TEST(Reduction, SaysWhereAProgramDoesNotRepeatItself) {
     Reduction reduction;
     guide.begin(reduction.next().value(), reduction.known());
     run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
-    reduction.learn(guide);
+    learn(reduction, guide);
     guide.begin(reduction.next().value(), reduction.known());
     run_all_steps(otherwise, guide);
-    reduction.learn(guide);
+    learn(reduction, guide);
     EXPECT_EQ(reduction.diverged_at(), std::optional<std::size_t>(0));
   }
 }
@@ -184,7 +189,7 @@ void explore_receiving_late(Reduction& reduction, const Steps& steps) {
     });
     if (first != log.choices.end() && first->chosen == log.contexts[1])
       guide.notes()->any_receives[9].insert(any_tag);
-    reduction.learn(guide);
+    learn(reduction, guide);
   }
 }
 

@@ -75,6 +75,10 @@ TEST(LinkQueue, AgreesWithAListOverRandomOperations) {
     return static_cast<int>(random.below(below));
   };
   for (int step = 0; step < 20'000; ++step) {
+    if (step % 1'000 == 0) {  // once it has been long, it is another one inside
+      queue = {};
+      list.clear();
+    }
     // It grows and shrinks in turns, and is often empty.
     const bool grows = step / 50 % 2 == 0;
     const int source = draw(5);

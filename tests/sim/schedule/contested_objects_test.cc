@@ -1,0 +1,107 @@
+#include "sim/schedule/contested_objects.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gang/operation.h"
+
+namespace gang::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ContestedObjectsTest : public testing::Test {
+ protected:
+  // The context accesses the object; the number of the access.
+  std::uint32_t note(TaskId task, AccessMode mode, StepKey object,
+                     AccessKind kind = AccessKind::call, std::int32_t tag = 0) {
+    log_.accesses.push_back({.kind = kind, .mode = mode, .tag = tag, .object = object});
+    const auto number = static_cast<std::uint32_t>(log_.accesses.size() - 1);
+    log_.marks.push_back({StepMark::Kind::access, task, number});
+    log_.marks.push_back({StepMark::Kind::publish, task, object});
+    return number;
+  }
+  void read_log(const AnyReceives& known = {}) { contested_.read(log_, known); }
+
+  StepLog log_;
+  ContestedObjects contested_;
+};
+
+TEST_F(ContestedObjectsTest, AreThoseThatTwoContextsAccessInWaysThatDoNotCommute) {
+  using enum AccessMode;
+  for (const auto& [first, second] :
+       {std::pair(write, write), {write, read}, {look, write}, {arrive, look}, {look, arrive}}) {
+    log_.clear();
+    note(0, first, 7);
+    note(1, second, 7);
+    read_log();
+    EXPECT_EQ(contested_.size(), 1U);
+  }
+  for (const auto& [first, second] :
+       {std::pair(AccessMode::read, AccessMode::read), {arrive, arrive}, {look, look}}) {
+    log_.clear();
+    note(0, first, 7);
+    note(1, second, 7);
+    read_log();
+    EXPECT_EQ(contested_.size(), 0U);
+  }
+}
+
+TEST_F(ContestedObjectsTest, AreNotThoseOfOneContext) {
+  note(3, AccessMode::write, 7);
+  note(3, AccessMode::write, 7);
+  note(2, AccessMode::write, 8);
+  read_log();
+  EXPECT_EQ(contested_.size(), 0U);
+  EXPECT_THAT(contested_.of_access(1), IsEmpty());
+}
+
+TEST_F(ContestedObjectsTest, HaveNumbersThatTheirAccessesKnow) {
+  const auto own = note(0, AccessMode::write, 5);
+  const auto first = note(0, AccessMode::read, 6);
+  const auto second = note(0, AccessMode::arrive, 7);
+  const auto looks = note(1, AccessMode::look, 7);
+  const auto writes = note(1, AccessMode::write, 6);
+  read_log();
+  EXPECT_EQ(contested_.size(), 2U);
+  EXPECT_THAT(contested_.of_access(own), IsEmpty());
+  EXPECT_THAT(contested_.of_access(first), ElementsAre(0));
+  EXPECT_THAT(contested_.of_access(second), ElementsAre(1));
+  EXPECT_THAT(contested_.of_access(looks), ElementsAre(1));
+  EXPECT_THAT(contested_.of_access(writes), ElementsAre(0));
+  log_.clear();
+  note(0, AccessMode::read, 6);
+  read_log();
+  EXPECT_EQ(contested_.size(), 0U);
+}
+
+// The third access makes it contested, whoever of the first two it does not commute with.
+TEST_F(ContestedObjectsTest, AreSoForAllTheirAccesses) {
+  note(0, AccessMode::look, 7);
+  note(0, AccessMode::arrive, 7);
+  note(1, AccessMode::arrive, 7);
+  read_log();
+  EXPECT_EQ(contested_.size(), 1U);
+  EXPECT_THAT(contested_.of_access(1), ElementsAre(0));
+}
+
+TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTake) {
+  const auto send = [this](TaskId task, std::int32_t tag) {
+    return note(task, AccessMode::write, 9, AccessKind::message, tag);
+  };
+  send(0, 1);
+  send(1, 1);
+  const auto other = send(1, 2);
+  read_log();
+  EXPECT_EQ(contested_.size(), 0U);
+  read_log({{9, {1}}});
+  EXPECT_EQ(contested_.size(), 1U);
+  EXPECT_THAT(contested_.of_access(other), IsEmpty());
+  read_log({{9, {1, any_tag}}});
+  EXPECT_EQ(contested_.size(), 2U);
+  EXPECT_EQ(contested_.of_access(other).size(), 1U);
+}
+
+}  // namespace
+}  // namespace gang::sim
