@@ -51,7 +51,7 @@ TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
   enabled_.clear();
   TaskId id = runnable.first();
   for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
-    if (!waits_for_mutex(id)) enabled_.push_back(id);
+    if (wanted_.empty() || !waits_for_mutex(id)) enabled_.push_back(id);
   if (enabled_.empty())
     for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
       enabled_.push_back(id);
@@ -67,7 +67,7 @@ TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
 
 void Guide::watch(TaskId chosen) {
   begin_step(chosen);
-  wanted_.erase(chosen);
+  if (!wanted_.empty()) wanted_.erase(chosen);
 }
 
 TaskId Guide::next_context(TaskId current) {

@@ -50,12 +50,6 @@ void StepWriter::give_up() noexcept {
   log_.taken = {};
 }
 
-void StepWriter::mark(StepMark::Kind kind, std::uint64_t value) {
-  if (rests_ || is_full_) return;
-  log_.marks.push_back({kind, current_, value});
-  if (log_.marks.size() > most_marks) give_up();
-}
-
 void StepWriter::rests() {
   if (rests_) return;
   mark(StepMark::Kind::rest, 0);
@@ -78,6 +72,7 @@ void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
   log_.accesses.push_back(access);
   mark(StepMark::Kind::access, log_.accesses.size() - 1);
+  if (log_.marks.size() > most_marks) give_up();
 }
 
 StepKey StepWriter::new_object() {

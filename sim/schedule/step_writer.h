@@ -58,7 +58,9 @@ class StepWriter {
   }
 
  private:
-  void mark(StepMark::Kind kind, std::uint64_t value);
+  void mark(StepMark::Kind kind, std::uint64_t value) {
+    if (!rests_ && !is_full_) log_.marks.push_back({kind, current_, value});
+  }
   void give_up() noexcept;
 
   StepLog log_;
