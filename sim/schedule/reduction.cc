@@ -71,8 +71,9 @@ void Reduction::learn(const Guide& guide, Reversals& reversals) {
   const StepLog& log = guide.log();
   note_senders(log, began.first_new_step());
   if (began.knowledge != known_.get()) return try_again(*branch);
-  AnyReceives known = *known_;
-  if (merge(known, log.any_receives)) {
+  if (!contains(*known_, log.any_receives)) {
+    AnyReceives known = *known_;
+    merge(known, log.any_receives);
     former_known_.push_back(
         std::exchange(known_, std::make_shared<const AnyReceives>(std::move(known))));
     if (branch != nullptr && are_messages_contested(log)) return begin_anew();

@@ -21,11 +21,15 @@ void StepLog::clear() noexcept {
   is_incomplete = false;
 }
 
-bool merge(AnyReceives& known, const AnyReceives& further) {
-  bool is_new = false;
-  for (const auto& [mailbox, tags] : further)
-    for (const std::int32_t tag : tags) is_new |= known[mailbox].insert(tag).second;
-  return is_new;
+void merge(AnyReceives& known, const AnyReceives& further) {
+  for (const auto& [mailbox, tags] : further) known[mailbox].insert(tags.begin(), tags.end());
+}
+
+bool contains(const AnyReceives& known, const AnyReceives& further) {
+  return std::ranges::all_of(further, [&known](const auto& receives) {
+    const auto tags = known.find(receives.first);
+    return tags != known.end() && std::ranges::includes(tags->second, receives.second);
+  });
 }
 
 void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into) {

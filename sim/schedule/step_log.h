@@ -52,8 +52,11 @@ struct Access {
 // commute unless one such receive could take either.
 using AnyReceives = std::map<StepKey, std::set<std::int32_t>>;
 
-// Adds what is new; whether something was.
-bool merge(AnyReceives& known, const AnyReceives& further);
+// Adds what is new.
+void merge(AnyReceives& known, const AnyReceives& further);
+
+// Whether a merge would change nothing.
+bool contains(const AnyReceives& known, const AnyReceives& further);
 
 // A receive from any source, and the message that it took.
 struct TakenByAny {

@@ -46,6 +46,19 @@ TEST(EverySchedule, SendersToOneReceiverComeInEveryOrder) {
   }
 }
 
+// Its memory is used again.
+TEST(EverySchedule, IsTheSameAfterAnotherOneThatWasStoppedAndWithinOne) {
+  run_every_schedule(
+      {.world_size = 5}, [](const SimulationOptions& guided) { return run(guided, first_come); },
+      [](const ExploredRun&) { return false; });
+  std::uint64_t runs = 0;
+  seen_of({.world_size = 3}, first_come, [&runs](const Report&) {
+    EXPECT_EQ(classes_of(4, first_come), 6U);
+    ++runs;
+  });
+  EXPECT_EQ(runs, 2U);
+}
+
 TEST(EverySchedule, OfAnotherBackendOneRunIsMadeWithoutAGuide) {
   SimulationOptions options{.world_size = 3, .backend = SimulatedBackend::nccl};
   const auto seen = [&](const RankProgram& program) {

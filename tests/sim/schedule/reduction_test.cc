@@ -44,9 +44,8 @@ void learn(Reduction& reduction, const Guide& guide) {
 }
 
 // The number of runs that go to their ends, and of those that are cut short.
-std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
+std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps, Reduction& reduction) {
   Guide guide;
-  Reduction reduction;
   while (auto beginning = reduction.next()) {
     guide.begin(*std::move(beginning), reduction.known());
     run_all_steps(steps, guide);
@@ -57,7 +56,27 @@ std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
   return {reduction.classes(), reduction.cut()};
 }
 
+std::pair<std::uint64_t, std::uint64_t> explore(const Steps& steps) {
+  Reduction reduction;
+  return explore(steps, reduction);
+}
+
 std::uint64_t classes_of(const Steps& steps) { return explore(steps).first; }
+
+TEST(Reduction, BegunForAnotherProgramIsAsNew) {
+  const Steps three{{write_to(1)}, {write_to(1)}, {write_to(1)}};
+  const Steps two{{write_to(1), read(2)}, {write_to(1)}, {read(2)}};
+  Reduction reduction;
+  EXPECT_EQ(explore(three, reduction).first, 6U);
+  reduction.begin_another();
+  EXPECT_EQ(reduction.classes() + reduction.cut() + reduction.contests(), 0U);
+  EXPECT_FALSE(reduction.decisive());
+  EXPECT_EQ(explore(two, reduction), explore(two));
+  reduction.begin_another();
+  ASSERT_TRUE(reduction.next());  // is never learned
+  reduction.begin_another();
+  EXPECT_EQ(explore(three, reduction), explore(three));
+}
 
 TEST(Reduction, StepsThatCommuteAreRunOnce) {
   EXPECT_EQ(classes_of({{write_to(1), write_to(1)}, {write_to(2), write_to(2)}, {write_to(3)}}), 1);

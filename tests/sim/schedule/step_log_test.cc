@@ -77,11 +77,15 @@ TEST(StepLog, AMessageCountsForEachReceiveThatCouldTakeIt) {
   EXPECT_EQ(objects_of(access(2, AccessMode::read), known), 1U);
 }
 
-TEST(StepLog, MergingSaysWhetherAnythingWasNew) {
+TEST(StepLog, MergingAddsWhatIsNew) {
   AnyReceives known{{1, {6}}};
-  EXPECT_TRUE(merge(known, {{1, {5, 6}}}));
-  EXPECT_FALSE(merge(known, {{1, {5, 6}}}));
-  EXPECT_TRUE(merge(known, {{2, {5}}}));
+  for (const AnyReceives& further : {AnyReceives{{1, {5, 6}}}, AnyReceives{{2, {5}}}}) {
+    EXPECT_FALSE(contains(known, further));
+    merge(known, further);
+    EXPECT_TRUE(contains(known, further));
+  }
+  EXPECT_TRUE(contains(known, {{1, {6}}}));
+  EXPECT_FALSE(contains(known, {{1, {6, 7}}}));
   EXPECT_EQ(known, (AnyReceives{{1, {5, 6}}, {2, {5}}}));
 }
 
@@ -92,7 +96,8 @@ TEST(StepLog, OnceClearedHoldsNothing) {
   log.seats[1] = 0;
   log.is_incomplete = true;
   log.clear();
-  EXPECT_TRUE(log.marks.empty() && log.accesses.empty() && log.choices.empty());
+  EXPECT_TRUE(log.marks.empty() && log.accesses.empty());
+  EXPECT_TRUE(log.choices.empty() && log.enabled.empty());
   EXPECT_TRUE(log.contexts.empty() && log.names.empty() && log.parents.empty());
   EXPECT_TRUE(log.taken.empty() && log.any_receives.empty() && log.seats.empty());
   EXPECT_FALSE(log.is_incomplete);
