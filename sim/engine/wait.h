@@ -13,8 +13,8 @@ namespace gang::sim {
 // For reports. On the stack of the blocking function.
 struct Wait {
   enum class Reason : std::uint8_t {
-    operations,
-    any_operation,
+    operation,      // the only one of `operations`
+    any_operation,  // the first of `operations` that ends
     sleep,
     join,
     mutex,
@@ -23,7 +23,7 @@ struct Wait {
     message,
     outside  // another process computes: the context may continue, but the others go first
   };
-  Reason reason = Reason::operations;
+  Reason reason = Reason::operation;
   std::span<PendingOperation* const> operations = {};
   const Task* joined = nullptr;  // join
   const Task* holder = nullptr;  // mutex

@@ -75,7 +75,8 @@ struct SearchMemory {
     constexpr std::size_t most_slots = 16;
     constexpr std::size_t most_marks = 10'000;
     return slots.size() <= most_slots && std::ranges::all_of(slots, [](const auto& slot) {
-             return slot->run.options.guide->log().marks.capacity() <= most_marks;
+             const Guide* const guide = slot->run.options.guide.get();
+             return guide == nullptr || guide->log().marks.capacity() <= most_marks;
            });
   }
 };

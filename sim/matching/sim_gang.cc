@@ -88,7 +88,7 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
     return run_monitored_barrier(pending);
   if (!has_ended) {
     PendingOperation* const waited_for[] = {&pending};
-    const Wait wait{Wait::Reason::operations, waited_for};
+    const Wait wait{Wait::Reason::operation, waited_for};
     user_ = pending.task;
     do world.engine.block<is_plain>(*pending.task, wait);
     while (!Matching::has_ended(pending));
@@ -164,7 +164,7 @@ Received SimGang::run_under_faults(World& world, Operation& operation) {
 Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   World& world = this->world();
   PendingOperation* const waited_for[] = {&pending};
-  const Wait wait{Wait::Reason::operations, waited_for};
+  const Wait wait{Wait::Reason::operation, waited_for};
   while (!Matching::has_ended(pending)) {
     if (world.engine.now() >= pending.deadline) {
       // A member that arrives exactly at the deadline is in time: let all others run first.

@@ -132,7 +132,7 @@ bool SimWork::wait(std::optional<Duration> timeout) {
 bool SimWork::wait_until(World& world, TimePoint deadline) {
   Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
-  const Wait wait{Wait::Reason::operations, waited_for};
+  const Wait wait{Wait::Reason::operation, waited_for};
   pending_.waiter = &self;
   while (!Matching::has_ended(pending_)) {
     if (world.engine.now() >= deadline) {
@@ -237,7 +237,7 @@ void SimWork::dropped() noexcept {
   world.diagnosis.dropped(pending_);
   Task& self = world.engine.current();
   PendingOperation* const waited_for[] = {&pending_};
-  const Wait wait{Wait::Reason::operations, waited_for};
+  const Wait wait{Wait::Reason::operation, waited_for};
   while (!Matching::has_ended(pending_) && !world.engine.is_over()) {
     pending_.waiter = &self;
     world.engine.block_quietly(self, wait);

@@ -126,7 +126,7 @@ Mode BlockedWorld::mode_of(const Task& context) const noexcept {
   if (is_alive(context)) return Mode::all;
   const Wait::Reason reason = context.wait->reason;
   if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
-  const bool takes_any = reason != Wait::Reason::operations && reason != Wait::Reason::join &&
+  const bool takes_any = reason != Wait::Reason::operation && reason != Wait::Reason::join &&
                          (reason != Wait::Reason::mutex || waits_for_leaked_lock(context));
   return takes_any ? Mode::any : Mode::all;
 }

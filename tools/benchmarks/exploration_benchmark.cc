@@ -5,18 +5,6 @@
 namespace gang::benchmarks {
 namespace {
 
-// Four small operations of each of four ranks: the messages to rank 0 come in six orders.
-void four_operations(sim::SimulatedRank& rank) {
-  Gang& root = *rank.root();
-  float value = static_cast<float>(rank.rank());
-  if (rank.rank() == 0) {
-    for (int i = 1; i < root.size(); ++i) root.recv(view_of(value));
-    return root.all_reduce(view_of(value), ReduceOperation::sum);
-  }
-  root.send(view_of(value), 0);
-  root.all_reduce(view_of(value), ReduceOperation::sum);
-}
-
 // Four small operations of each of four ranks, as in message passing between two pairs: two
 // ranks receive three messages each, from whoever is first.
 void four_times_four(sim::SimulatedRank& rank) {
@@ -64,16 +52,6 @@ void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&
   state.SetItemsProcessed(runs);
 }
 
-void every_schedule_of_four_operations(benchmark::State& state) {
-  every_schedule(state, four_operations, 6);
-}
-BENCHMARK(every_schedule_of_four_operations)
-    ->ArgName("jobs")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMicrosecond);
-
 // One exploration after the other on each of two processors.
 void every_schedule_of_four_times_four(benchmark::State& state) {
   every_schedule(state, four_times_four, 7);
@@ -95,22 +73,22 @@ BENCHMARK(every_schedule_of_nine_messages)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// The same under random schedules, for comparison.
-void random_schedules_of_four_operations(benchmark::State& state) {
+// The program of four operations of each rank under random schedules, for comparison.
+void random_schedules_of_four_times_four(benchmark::State& state) {
   std::uint64_t seed = 0;
   for ([[maybe_unused]] auto iteration : state) {
     const sim::SimulationOptions options{.world_size = 4,
                                          .seed = ++seed,
                                          .context = sim::ContextKind::fiber,
                                          .scheduler = sim::SchedulerKind::random};
-    if (!sim::Simulation(options).run(four_operations).holds()) {
+    if (!sim::Simulation(options).run(four_times_four).holds()) {
       state.SkipWithError("a schedule did not hold");
       break;
     }
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(random_schedules_of_four_operations)->Unit(benchmark::kMicrosecond);
+BENCHMARK(random_schedules_of_four_times_four)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace gang::benchmarks

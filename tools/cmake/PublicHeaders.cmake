@@ -19,10 +19,10 @@ set(GANGSIM_SIM_HEADERS
   sim/further_runs/rechecked_run.h sim/further_runs/settled_run.h sim/options/nccl_model.h
   sim/options/simulation_options.h sim/report/call_group.h sim/report/call_history.h
   sim/report/call_json.h sim/report/certainty.h sim/report/left_behind.h sim/report/report.h
-  sim/report/report_json.h sim/report/timeline.h sim/report/trace.h sim/schedule/detours.h
-  sim/schedule/contested_objects.h sim/schedule/guide.h sim/schedule/happens_before.h
-  sim/schedule/key_table.h
-  sim/schedule/known_contests.h sim/schedule/random_stream.h sim/schedule/reduction.h
+  sim/report/report_json.h sim/report/timeline.h sim/report/trace.h
+  sim/schedule/contested_objects.h sim/schedule/detours.h sim/schedule/guide.h
+  sim/schedule/happens_before.h sim/schedule/key_table.h sim/schedule/known_contests.h
+  sim/schedule/random_stream.h sim/schedule/reduction.h
   sim/schedule/reversals.h sim/schedule/runnable_set.h sim/schedule/sampler.h
   sim/schedule/schedule.h sim/schedule/schedule_tree.h sim/schedule/scheduler.h
   sim/schedule/step_log.h sim/schedule/step_writer.h sim/simulation.h sim/state/awaited_message.h
