@@ -1,6 +1,8 @@
 #include "gang/gloo/gloo_gang.h"
 
 #include <atomic>
+#include <chrono>
+#include <latch>
 
 #include <nlohmann/json.hpp>
 
@@ -231,6 +233,22 @@ TEST(GlooGang, ClosingItEndsWhatIsUnderWay) {
     Work work = gang->start_barrier();
     gang->close();
     EXPECT_THROW(work.wait(), GangError);
+  });
+}
+
+// More than the connection holds, to a rank that is there and does not receive it.
+TEST(GlooGang, ClosingItEndsAMessageThatIsUnderWay) {
+  std::latch is_over(2);
+  on_gloo_ranks({.size = 2}, [&is_over](std::shared_ptr<Gang>& gang) {
+    if (gang->rank() == 0) {
+      const std::vector<float> large(16 << 20);
+      const auto begun = std::chrono::steady_clock::now();
+      Work work = gang->start_send(view(large), 1);
+      gang->close();
+      EXPECT_THROW(work.wait(), GangError);
+      EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+    }
+    is_over.arrive_and_wait();
   });
 }
 
