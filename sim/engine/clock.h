@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/contexts/wall_clock.h"
 #include "sim/engine/event_queue.h"
@@ -14,7 +15,9 @@ class Clock {
   explicit Clock(bool is_wall) noexcept : is_wall_(is_wall) {}
 
   // Begins at zero now.
-  void start() noexcept { wall_clock_ = WallClock{}; }
+  void start() noexcept {
+    if (is_wall_) wall_clock_.emplace();
+  }
 
   TimePoint now() const noexcept { return is_wall_ ? wall_now() : now_; }
 
@@ -48,17 +51,16 @@ class Clock {
   TimePoint deadline_bound() const noexcept { return deadline_bound_; }
   void set_deadline_bound(TimePoint bound) noexcept { deadline_bound_ = bound; }
 
-  // Real time since the start.
-  Duration elapsed() const noexcept { return wall_clock_.elapsed(); }
-
  private:
-  TimePoint wall_now() const noexcept { return wall_clock_.elapsed() + skipped_; }
+  TimePoint wall_now() const noexcept {
+    return wall_clock_ ? wall_clock_->elapsed() + skipped_ : skipped_;
+  }
 
   const bool is_wall_;
   TimePoint now_{0};
   TimePoint deadline_bound_ = TimePoint::max();
   Duration skipped_{0};
-  WallClock wall_clock_;
+  std::optional<WallClock> wall_clock_;  // none: virtual time, or not started
   EventQueue events_;
 };
 

@@ -62,9 +62,8 @@ MessageMatching::MessageMatching(World& world, Matching& matching)
       watches_races_(world.options.scheduler != SchedulerKind::guided) {}
 
 Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
-  if (!gang.mailboxes)
-    gang.mailboxes = std::make_unique<std::vector<Mailbox>>(static_cast<std::size_t>(gang.size()));
-  return (*gang.mailboxes)[static_cast<std::size_t>(member)];
+  if (gang.mailboxes.empty()) gang.mailboxes.resize(static_cast<std::size_t>(gang.size()));
+  return gang.mailboxes[static_cast<std::size_t>(member)];
 }
 
 void MessageMatching::post(PendingOperation& pending) {
@@ -94,9 +93,7 @@ void MessageMatching::post_batch(PendingOperation& batch) {
 
 void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
                                  const Collective& send, std::span<const std::byte> payload) {
-  if (!mailbox.taken_from)
-    mailbox.taken_from = std::make_unique<std::map<std::pair<int, int>, TakenFrom>>();
-  TakenFrom& from = (*mailbox.taken_from)[{send.tag, source}];
+  TakenFrom& from = mailbox.taken_from[{send.tag, source}];
   ++from.count;
   from.last = send;
   from.last.label = {};
@@ -133,8 +130,7 @@ bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
 }
 
 void MessageMatching::release_held(GangState& gang) {
-  if (!gang.mailboxes) return;
-  for (Mailbox& mailbox : *gang.mailboxes) {
+  for (Mailbox& mailbox : gang.mailboxes) {
     std::vector<HeldSend> due;
     std::erase_if(mailbox.held, [&due, now = engine_.now()](const HeldSend& held) {
       if (held.until > now) return false;
@@ -157,7 +153,7 @@ void MessageMatching::post_send(PendingOperation& send) {
 void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   if (mailbox.taken) [[unlikely]]
     races_.sent(mailbox, send);
-  if (mailbox.sole_senders && !engine_.choices().is_decided() &&
+  if (!mailbox.sole_senders.empty() && !engine_.choices().is_decided() &&
       could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
     engine_.choices().note_guided_choice();
   const auto takes = [&send](const PendingOperation* receive) {
@@ -166,7 +162,11 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   auto receive = mailbox.receives.find_from(send.member, takes);
   const auto of_any = mailbox.receives.find_from(any_rank, takes);
   if (!receive || (of_any && *of_any < *receive)) receive = of_any;
-  if (receive) return meet(send, *mailbox.receives.take(*receive));
+  if (receive) {
+    PendingOperation& waiting = *mailbox.receives.take(*receive);
+    if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, send);
+    return meet(send, waiting);
+  }
   // A message may not overtake an earlier one of its link that did not fit.
   if (!first_waiting(mailbox, send.member) && fits(mailbox, send))
     buffer(mailbox, send);
@@ -282,19 +282,18 @@ void MessageMatching::post_receive(PendingOperation& receive) {
     return accepts(receive.call(), candidate->member, candidate->call().tag);
   });
   if (!send) return mailbox.receives.push(receive.call().peer, &receive);
-  PendingOperation& matched = *mailbox.sends.take(*send);
-  const int source = matched.member;
-  meet(matched, receive);
+  PendingOperation& waiting = *mailbox.sends.take(*send);
+  const int source = waiting.member;
+  if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, receive);
+  meet(waiting, receive);
   buffer_waiting(mailbox, source);
 }
 
 void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   if (is_from_any(receive))
     note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
-  if (Guide* guide = engine_.choices().guide()) {
-    note_meeting(*guide, send, receive);
-    if (is_from_any(receive)) note_taken_by_any(*guide, receive, send.step_key);
-  }
+  if (Guide* guide = engine_.choices().guide(); guide != nullptr && is_from_any(receive))
+    note_taken_by_any(*guide, receive, send.step_key);
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
     return matching_.mismatches().add(send, receive);
   PendingOperation* const pair[] = {&send, &receive};
@@ -320,8 +319,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
 }
 
 void MessageMatching::fail_all(GangState& gang) {
-  if (!gang.mailboxes) return;
-  for (Mailbox& mailbox : *gang.mailboxes) {
+  for (Mailbox& mailbox : gang.mailboxes) {
     const auto sends = std::move(mailbox.sends);
     const auto receives = std::move(mailbox.receives);
     const auto held = std::move(mailbox.held);

@@ -20,8 +20,9 @@ enum class Part : std::uint8_t {
   agreed,    // to shrink it
 };
 
+// `index`: below 2^56.
 StepKey part_of(const GangState& gang, Part part, std::uint64_t index = 0) {
-  return splitmix64(splitmix64(gang.key(), static_cast<std::uint64_t>(part)), index);
+  return splitmix64(gang.key(), static_cast<std::uint64_t>(part) << 56 | index);
 }
 
 StepKey part_of_member(const GangState& gang, Part part, int member) {
@@ -68,6 +69,12 @@ void look_at(Guide& guide, const PendingOperation& pending) {
   }
 }
 
+// Whether the current context waits for it, and for nothing else, so that it need not be told.
+bool is_of_current_step(const PendingOperation& pending) {
+  return pending.form == CallForm::blocking && pending.batch == nullptr &&
+         pending.task == &pending.gang->world->engine.current();
+}
+
 // Calls of one rank on one gang are counted in their order.
 void note_seat(Guide& guide, const PendingOperation& pending) {
   const StepKey seat = part_of_member(*pending.gang, Part::seat, pending.member);
@@ -82,11 +89,12 @@ void note_seat(Guide& guide, const PendingOperation& pending) {
 
 void note_post(Guide& guide, PendingOperation& pending) {
   const GangState& gang = *pending.gang;
-  pending.step_key = guide.posted();
+  const bool is_message = is_point_to_point(pending.call().kind);
+  pending.step_key = is_message ? guide.posted() : guide.new_object();
   tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
   if (gang.broken) return;
   if (pending.task->rank->has_threads) note_seat(guide, pending);
-  if (is_point_to_point(pending.call().kind)) return;
+  if (is_message) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
   tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
   guide.publish(slot);
@@ -94,7 +102,9 @@ void note_post(Guide& guide, PendingOperation& pending) {
 
 void note_post_of_entry(Guide& guide, PendingOperation& entry) { entry.step_key = guide.posted(); }
 
-void note_ended(Guide& guide, const PendingOperation& pending) { guide.publish(pending.step_key); }
+void note_ended(Guide& guide, const PendingOperation& pending) {
+  if (!is_of_current_step(pending)) guide.publish(pending.step_key);
+}
 
 void note_look(Guide& guide, const PendingOperation& pending) {
   tell(guide, pending, AccessKind::look, AccessMode::read, part_of(*pending.gang, Part::state));
@@ -134,13 +144,15 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
   tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
        part_of_member(gang, Part::received, receive.member));
   if (StepLog* notes = guide.notes(); notes != nullptr && receive.call().peer == any_rank)
-    notes->any_receives[part_of_member(gang, Part::mailbox, receive.member)].insert(
-        receive.call().tag);
+    notes->any_receives.insert(
+        {part_of_member(gang, Part::mailbox, receive.member), receive.call().tag});
 }
 
-void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive) {
-  guide.carry(send.step_key, receive.step_key);
-  guide.carry(receive.step_key, send.step_key);
+void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted) {
+  if (is_of_current_step(posted))
+    guide.join(waiting.step_key);
+  else
+    guide.carry(waiting.step_key, posted.step_key);
 }
 
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message) {

@@ -28,7 +28,8 @@ void note_broken(Guide& guide, const World& world, const GangState& gang);
 
 void note_sent(Guide& guide, const PendingOperation& send);
 void note_receive(Guide& guide, const PendingOperation& receive);
-void note_meeting(Guide& guide, const PendingOperation& send, const PendingOperation& receive);
+// A send and a receive: the one that has just been posted ends both.
+void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted);
 // `receive`, from any source, has taken the message that the operation `message` sent.
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message);
 

@@ -20,8 +20,7 @@ void for_each_timed(GangState& gang, const Visit& visit) {
     for (PendingOperation* member : slot->members)
       if (member != nullptr && member->call().kind != OperationKind::monitored_barrier)
         visit(*member);
-  if (!gang.mailboxes) return;
-  for (const Mailbox& mailbox : *gang.mailboxes) {
+  for (const Mailbox& mailbox : gang.mailboxes) {
     for (PendingOperation* send : mailbox.sends) visit(*send);
     for (PendingOperation* receive : mailbox.receives) visit(*receive);
     for (const HeldSend& held : mailbox.held) visit(*held.send);

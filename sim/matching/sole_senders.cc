@@ -54,8 +54,7 @@ bool could_take_another(const GangState& gang, Mailbox& mailbox, const PendingOp
   const std::uint64_t calls = receive.form != CallForm::blocking
                                   ? std::numeric_limits<std::uint64_t>::max()
                                   : collectives_called(gang, receive.member);
-  if (!mailbox.sole_senders) mailbox.sole_senders = std::make_unique<std::vector<SoleSender>>();
-  auto& known = *mailbox.sole_senders;
+  auto& known = mailbox.sole_senders;
   const auto place = std::ranges::find(known, wanted_tag, &SoleSender::wanted_tag);
   if (place == known.end()) {
     known.push_back({wanted_tag, source, calls, gang.world->engine.now()});
@@ -69,7 +68,7 @@ bool could_take_another(const GangState& gang, Mailbox& mailbox, const PendingOp
 
 bool could_have_come_first(const GangState& gang, const Mailbox& mailbox,
                            const PendingOperation& send) {
-  return std::ranges::any_of(*mailbox.sole_senders, [&](const SoleSender& sole) {
+  return std::ranges::any_of(mailbox.sole_senders, [&](const SoleSender& sole) {
     if (sole.source == send.member || !takes_tag(sole.wanted_tag, send.call().tag)) return false;
     if (send.posted_at > sole.taken_at) return false;
     const bool knows_of_receive =

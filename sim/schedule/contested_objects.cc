@@ -41,29 +41,39 @@ void ContestedObjects::note_accesses(const StepLog& log, const AnyReceives& know
   keys_.clear();
   objects_.clear();
   numbers_.clear();
-  ends_.clear();
+  ends_.resize(log.accesses.size());
+  std::uint32_t* end = ends_.data();
   for (const StepMark& mark : log.marks) {
     if (mark.kind != StepMark::Kind::access) continue;
     const Access& access = log.accesses[mark.value];
-    keys_of_access_.clear();
-    add_objects(access, known, keys_of_access_);
-    for (const StepKey key : keys_of_access_) {
+    const auto note = [&](StepKey key) {
       const std::uint32_t number = keys_.number_of(key);
       if (number == objects_.size()) objects_.push_back({.first = mark.task});
-      if (!objects_[number].is_contested) objects_[number].note(mark.task, access.mode);
+      Object& object = objects_[number];
+      if (!object.is_contested) object.note(mark.task, access.mode);
       numbers_.push_back(number);
+    };
+    if (access.kind != AccessKind::message) {
+      note(access.object);
+    } else {
+      keys_of_access_.clear();
+      add_objects(access, known, keys_of_access_);
+      for (const StepKey key : keys_of_access_) note(key);
     }
-    ends_.push_back(static_cast<std::uint32_t>(numbers_.size()));
+    *end++ = static_cast<std::uint32_t>(numbers_.size());
   }
 }
 
 void ContestedObjects::keep_contested() {
   std::uint32_t read = 0;
   std::uint32_t kept = 0;
+  last_access_ = 0;
   for (std::uint32_t& end : ends_) {
+    const std::uint32_t kept_before = kept;
     for (; read < end; ++read)
       if (const Object& object = objects_[numbers_[read]]; object.is_contested)
         numbers_[kept++] = object.number;
+    if (kept != kept_before) last_access_ = static_cast<std::uint32_t>(&end - ends_.data());
     end = kept;
   }
   numbers_.resize(kept);

@@ -21,6 +21,9 @@ class ContestedObjects {
   // They are numbered from 0.
   std::uint32_t size() const noexcept { return size_; }
 
+  // The last access, an index in StepLog::accesses, to any of them. Requires one of them.
+  std::uint32_t last_access() const noexcept { return last_access_; }
+
   // The numbers of those that an access, an index in StepLog::accesses, is to.
   std::span<const std::uint32_t> of_access(std::uint32_t access) const noexcept {
     const std::uint32_t begin = access == 0 ? 0 : ends_[access - 1];
@@ -48,6 +51,7 @@ class ContestedObjects {
   std::vector<std::uint32_t> ends_;     // of an access in numbers_
   std::vector<StepKey> keys_of_access_;
   std::uint32_t size_ = 0;
+  std::uint32_t last_access_ = 0;
 };
 
 }  // namespace gang::sim

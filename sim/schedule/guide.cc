@@ -49,12 +49,8 @@ void Guide::begin_run(int world_size) {
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
   end_step();
   enabled_.clear();
-  TaskId id = runnable.first();
-  for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
-    if (wanted_.empty() || !waits_for_mutex(id)) enabled_.push_back(id);
-  if (enabled_.empty())
-    for (std::size_t left = runnable.size(); left > 0; --left, id = runnable.next_after(id))
-      enabled_.push_back(id);
+  runnable.for_each([this](TaskId id) { enabled_.push_back(id); });
+  if (!wanted_.empty()) drop_waiters_for_mutexes();
   const TaskId chosen = next_context(current);
   if (chosen == no_task)
     throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
@@ -107,6 +103,12 @@ bool Guide::is_asleep(StepKey context) const noexcept {
   return std::ranges::any_of(beginning_.sleeping, [context](const SleepingStep& sleeping) {
     return sleeping.context == context;
   });
+}
+
+// Unless all do.
+void Guide::drop_waiters_for_mutexes() {
+  const auto waits = [this](TaskId task) { return waits_for_mutex(task); };
+  if (!std::ranges::all_of(enabled_, waits)) std::erase_if(enabled_, waits);
 }
 
 bool Guide::waits_for_mutex(TaskId task) const {

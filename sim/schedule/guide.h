@@ -69,6 +69,7 @@ class Guide : public StepWriter {
   void end_step();
   bool is_asleep(StepKey context) const noexcept;
   bool waits_for_mutex(TaskId task) const;
+  void drop_waiters_for_mutexes();
   TaskId next_context(TaskId current);
   TaskId beginning_choice();
   TaskId next_awake(TaskId current);

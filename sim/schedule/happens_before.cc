@@ -34,7 +34,10 @@ void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
   contested_.read(log, known);
   if (contested_.size() == 0) return;
   begin(log);
-  for (const StepMark& mark : log.marks) take(mark, log);
+  for (const StepMark& mark : log.marks) {
+    take(mark, log);
+    if (mark.kind == StepMark::Kind::access && mark.value == contested_.last_access()) break;
+  }
   end_step();
 }
 

@@ -21,7 +21,8 @@ struct Race {
   std::uint32_t second_access = 0;
 };
 
-// Vector clocks over the steps of a log. O(steps * contexts). One object can read many logs, one
+// Vector clocks over the steps of a log, up to the last that accesses what is contested: after that
+// nothing races. O(steps * contexts). One object can read many logs, one
 // after the other, and then takes no memory for most of them.
 class HappensBefore {
  public:
@@ -36,6 +37,7 @@ class HappensBefore {
   // In the order of their second steps.
   const std::vector<Race>& races() const noexcept { return races_; }
 
+  // Of steps up to the last one of a race.
   TaskId context_of(std::uint32_t step) const noexcept { return context_of_[step]; }
 
   // Whether `step` comes after `earlier` in every equivalent run.

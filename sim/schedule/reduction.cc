@@ -122,8 +122,8 @@ void Reduction::note_senders(const StepLog& log, std::size_t first_step) {
 
 // Whether several contexts have sent to a mailbox from which this run receives from any source.
 bool Reduction::are_messages_contested(const StepLog& log) const {
-  return std::ranges::any_of(log.any_receives, [this](const auto& receives) {
-    const auto senders = senders_.find(receives.first);
+  return std::ranges::any_of(log.any_receives, [this](const AnyReceive& receive) {
+    const auto senders = senders_.find(receive.mailbox);
     return senders != senders_.end() && senders->second.size() > 1;
   });
 }

@@ -1,6 +1,8 @@
 #include "sim/schedule/step_log.h"
 
 #include <algorithm>
+#include <limits>
+#include <ranges>
 
 #include "gang/hash.h"
 #include "gang/operation.h"
@@ -21,38 +23,39 @@ void StepLog::clear() noexcept {
   is_incomplete = false;
 }
 
+namespace {
+
+// What receives from any source have asked for at the mailbox.
+auto asked_at(const AnyReceives& known, StepKey mailbox) {
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const auto first = known.lower_bound({mailbox, least});
+  return std::ranges::subrange(
+      first, std::ranges::find_if(first, known.end(),
+                                  [=](const auto& one) { return one.mailbox != mailbox; }));
+}
+
+bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
+  if (a.object != b.object || !conflict(a.mode, b.mode)) return false;
+  return a.kind != AccessKind::message || known.contains({a.object, any_tag}) ||
+         (a.tag == b.tag && known.contains({a.object, a.tag}));
+}
+
+}  // namespace
+
 void merge(AnyReceives& known, const AnyReceives& further) {
-  for (const auto& [mailbox, tags] : further) known[mailbox].insert(tags.begin(), tags.end());
+  known.insert(further.begin(), further.end());
 }
 
 bool contains(const AnyReceives& known, const AnyReceives& further) {
-  return std::ranges::all_of(further, [&known](const auto& receives) {
-    const auto tags = known.find(receives.first);
-    return tags != known.end() && std::ranges::includes(tags->second, receives.second);
-  });
+  return std::ranges::includes(known, further);
 }
 
 void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into) {
   if (access.kind != AccessKind::message) return into.push_back(access.object);
-  const auto tags = known.find(access.object);
-  if (tags == known.end()) return;
-  for (const std::int32_t tag : tags->second)
+  for (const auto& [mailbox, tag] : asked_at(known, access.object))
     if (tag == any_tag || tag == access.tag)
-      into.push_back(splitmix64(access.object, static_cast<std::uint32_t>(tag)));
+      into.push_back(splitmix64(mailbox, static_cast<std::uint32_t>(tag)));
 }
-
-namespace {
-
-bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
-  if (a.object != b.object || !conflict(a.mode, b.mode)) return false;
-  if (a.kind != AccessKind::message) return true;
-  const auto tags = known.find(a.object);
-  return tags != known.end() && std::ranges::any_of(tags->second, [&](std::int32_t tag) {
-           return tag == any_tag || (tag == a.tag && tag == b.tag);
-         });
-}
-
-}  // namespace
 
 bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known) {
   for (const Access& first : a)

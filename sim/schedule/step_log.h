@@ -1,12 +1,14 @@
 // What the contexts of a run did to each other, step by step.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <boost/container/flat_set.hpp>
 
 #include "gang/call_site.h"
 #include "sim/schedule/schedule.h"
@@ -48,9 +50,16 @@ struct Access {
   CallSite site;          // where
 };
 
-// The tags for which receives from any source have asked, by mailbox. Two messages to one mailbox
-// commute unless one such receive could take either.
-using AnyReceives = std::map<StepKey, std::set<std::int32_t>>;
+// A mailbox, and a tag for which a receive from any source has asked there.
+struct AnyReceive {
+  StepKey mailbox = 0;
+  std::int32_t tag = 0;  // any_tag: any
+
+  friend auto operator<=>(const AnyReceive&, const AnyReceive&) = default;
+};
+
+// Two messages to one mailbox commute unless one such receive could take either.
+using AnyReceives = boost::container::flat_set<AnyReceive>;
 
 // Adds what is new.
 void merge(AnyReceives& known, const AnyReceives& further);

@@ -35,7 +35,7 @@ class StepWriter {
   StepKey new_object();
   StepKey end_of(TaskId task) const;
 
-  // An operation that the current context posts now.
+  // An operation that others end once it has been posted: what they then do comes after this.
   StepKey posted();
 
  protected:

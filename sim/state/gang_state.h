@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "gang/error.h"
 #include "gang/gang.h"
 #include "sim/state/fingerprint.h"
@@ -144,10 +146,11 @@ struct Mailbox {
   LinkQueue<PendingOperation*> receives;                  // receives of this member, by their peer
   std::unordered_map<int, std::uint64_t> buffered_bytes;  // by source
   std::vector<HeldSend> held;                             // by faults, oldest first
-  // By tag and source; null until a receive from any source has taken a message.
-  std::unique_ptr<std::map<std::pair<int, int>, TakenFrom>> taken_from;
-  std::unique_ptr<TakenMessages> taken;  // by receives from any source; null before the first
-  std::unique_ptr<std::vector<SoleSender>> sole_senders;  // the same
+  // All of receives from any source: the messages that they have taken, by tag and source; the last
+  // of those, null before the first; and who could have sent them.
+  std::map<std::pair<int, int>, TakenFrom> taken_from;
+  std::unique_ptr<TakenMessages> taken;
+  boost::container::small_vector<SoleSender, 1> sole_senders;
 };
 
 // Where the break of a gang comes among the calls of its members.
@@ -203,10 +206,10 @@ struct GangState {
   // Call sites of the last collective that members called in different places; null if there was
   // none.
   std::unique_ptr<CallPlaces> places;
-  std::vector<MatchSlot*> active;                   // slots that gather members, by sequence number
-  std::forward_list<MatchSlot> slots;               // all of them
-  MatchSlot* free_slot = nullptr;                   // the first that is free; null: none
-  std::unique_ptr<std::vector<Mailbox>> mailboxes;  // by member, once point-to-point is used
+  std::vector<MatchSlot*> active;      // slots that gather members, by sequence number
+  std::forward_list<MatchSlot> slots;  // all of them
+  MatchSlot* free_slot = nullptr;      // the first that is free; null: none
+  std::vector<Mailbox> mailboxes;      // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
   std::vector<Departure> departures;         // in their order
   std::unique_ptr<ShrinkMeeting> shrinking;  // once a member has called shrink

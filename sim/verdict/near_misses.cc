@@ -88,8 +88,7 @@ SendsBySource first_sends(const Mailbox& mailbox) {
 std::vector<MessagePair> other_tags_in(const World& world) {
   std::vector<MessagePair> pairs;
   for (const GangState* gang : world.matching.gangs()) {
-    if (!gang->mailboxes) continue;
-    for (const Mailbox& mailbox : *gang->mailboxes) {
+    for (const Mailbox& mailbox : gang->mailboxes) {
       if (mailbox.receives.empty() || mailbox.sends.empty()) continue;
       auto sends = first_sends(mailbox);
       for (PendingOperation* receive : mailbox.receives) {
@@ -201,9 +200,8 @@ template <typename Queue>
 Calls messages_in(const World& world, Queue Mailbox::* queue) {
   Calls messages;
   for (const GangState* gang : world.matching.gangs())
-    if (gang->mailboxes)
-      for (const Mailbox& mailbox : *gang->mailboxes)
-        for (const PendingOperation* message : mailbox.*queue) messages.push_back(message);
+    for (const Mailbox& mailbox : gang->mailboxes)
+      for (const PendingOperation* message : mailbox.*queue) messages.push_back(message);
   return messages;
 }
 
@@ -212,11 +210,10 @@ std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
   const std::vector<GangState*> gangs = world.matching.gangs();
   std::map<std::pair<int, int>, Calls> receives;  // by receiving root rank and tag
   for (const GangState* gang : gangs)
-    if (gang->mailboxes)
-      for (const Mailbox& mailbox : *gang->mailboxes)
-        for (const PendingOperation* receive : mailbox.receives)
-          if (takes_any(*receive))
-            receives[{gang->root_rank_of(receive->member), receive->call().tag}].push_back(receive);
+    for (const Mailbox& mailbox : gang->mailboxes)
+      for (const PendingOperation* receive : mailbox.receives)
+        if (takes_any(*receive))
+          receives[{gang->root_rank_of(receive->member), receive->call().tag}].push_back(receive);
   std::vector<NearMiss> misses;
   if (receives.empty()) return misses;
   const auto meets = [](const PendingOperation& send, const PendingOperation& receive) {
@@ -226,8 +223,7 @@ std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
            std::ranges::count(members, send.gang->root_rank_of(send.member)) != 0;
   };
   for (const GangState* gang : gangs) {
-    if (!gang->mailboxes) continue;
-    for (const Mailbox& mailbox : *gang->mailboxes)
+    for (const Mailbox& mailbox : gang->mailboxes)
       for (const PendingOperation* send : mailbox.sends) {
         const int destination = gang->root_rank_of(send->call().peer);
         auto asked = receives.find({destination, send->call().tag});
@@ -314,19 +310,18 @@ std::vector<NearMiss> find_other_peers(const World& world) {
       misses.push_back({sim::summary_of(send), sim::summary_of(receive), field});
   };
   for (const GangState* gang : world.matching.gangs()) {
-    if (!gang->mailboxes) continue;
     std::map<std::pair<int, int>, const PendingOperation*> sends_of;  // by source and tag
-    for (const Mailbox& mailbox : *gang->mailboxes)
+    for (const Mailbox& mailbox : gang->mailboxes)
       for (const PendingOperation* send : mailbox.sends)
         sends_of.try_emplace({send->member, send->call().tag}, send);
-    for (const Mailbox& mailbox : *gang->mailboxes)
-      if (mailbox.taken_from)
+    for (const Mailbox& mailbox : gang->mailboxes)
+      if (!mailbox.taken_from.empty())
         for (const PendingOperation* send : mailbox.sends)
           for (NearMiss& miss :
                taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
                              sim::summary_of(*send)))
             if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
-    for (const Mailbox& mailbox : *gang->mailboxes) {
+    for (const Mailbox& mailbox : gang->mailboxes) {
       if (mailbox.receives.empty()) continue;
       const SendsBySource offers = first_sends(mailbox);
       for (const PendingOperation* receive : mailbox.receives) {
@@ -346,12 +341,11 @@ std::vector<NearMiss> find_other_peers(const World& world) {
 std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& left,
                                     const CallSummary& left_call) {
   std::vector<NearMiss> misses;
-  if (!gang.mailboxes) return misses;
-  const auto& taken = (*gang.mailboxes)[static_cast<std::size_t>(left.destination)].taken_from;
-  if (!taken) return misses;
-  const auto own = taken->find({left.tag, left.source});
-  const int own_count = own == taken->end() ? 0 : own->second.count;
-  for (auto place = taken->lower_bound({left.tag, 0}); place != taken->end(); ++place) {
+  if (gang.mailboxes.empty()) return misses;
+  const auto& taken = gang.mailboxes[static_cast<std::size_t>(left.destination)].taken_from;
+  const auto own = taken.find({left.tag, left.source});
+  const int own_count = own == taken.end() ? 0 : own->second.count;
+  for (auto place = taken.lower_bound({left.tag, 0}); place != taken.end(); ++place) {
     const auto& [tag, source] = place->first;
     const TakenFrom& from = place->second;
     if (tag != left.tag || misses.size() == most_near_misses) break;

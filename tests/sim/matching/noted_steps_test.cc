@@ -50,7 +50,7 @@ TEST(NotedSteps, MessagesGoToAMailboxAndReceivesFromAnySourceAreKnown) {
   for (const Access& access : log.accesses) {
     if (access.kind != AccessKind::message) continue;
     EXPECT_EQ(access.tag, 4);
-    EXPECT_TRUE(log.any_receives.contains(access.object));
+    EXPECT_TRUE(log.any_receives.contains({access.object, 4}));
   }
   ASSERT_EQ(log.taken.size(), 2);
   EXPECT_EQ(log.taken[0].rank, 0);

@@ -57,6 +57,15 @@ TEST_F(ContestedObjectsTest, AreNotThoseOfOneContext) {
   EXPECT_THAT(contested_.of_access(1), IsEmpty());
 }
 
+TEST_F(ContestedObjectsTest, AreNotAccessedAfterTheLastAccess) {
+  note(0, AccessMode::write, 7);
+  const std::uint32_t last = note(1, AccessMode::write, 7);
+  note(1, AccessMode::write, 8);
+  note(0, AccessMode::read, 9);
+  read_log();
+  EXPECT_EQ(contested_.last_access(), last);
+}
+
 TEST_F(ContestedObjectsTest, HaveNumbersThatTheirAccessesKnow) {
   const auto own = note(0, AccessMode::write, 5);
   const auto first = note(0, AccessMode::read, 6);
@@ -95,10 +104,10 @@ TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTak
   const auto other = send(1, 2);
   read_log();
   EXPECT_EQ(contested_.size(), 0U);
-  read_log({{9, {1}}});
+  read_log({{9, 1}});
   EXPECT_EQ(contested_.size(), 1U);
   EXPECT_THAT(contested_.of_access(other), IsEmpty());
-  read_log({{9, {1, any_tag}}});
+  read_log({{9, 1}, {9, any_tag}});
   EXPECT_EQ(contested_.size(), 2U);
   EXPECT_EQ(contested_.of_access(other).size(), 1U);
 }

@@ -207,7 +207,7 @@ void explore_receiving_late(Reduction& reduction, const Steps& steps) {
       return choice.chosen == log.contexts[0] || choice.chosen == log.contexts[1];
     });
     if (first != log.choices.end() && first->chosen == log.contexts[1])
-      guide.notes()->any_receives[9].insert(any_tag);
+      guide.notes()->any_receives.insert({9, any_tag});
     learn(reduction, guide);
   }
 }

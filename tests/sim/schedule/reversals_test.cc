@@ -81,7 +81,7 @@ TEST(ContestOf, NamesBothContextsAndTheReceiveThatTookOneOfTheMessages) {
   }
   log.taken = {{.message = 40, .rank = 3}, {.message = 51, .rank = 4}};
   Reversals reversals;
-  reversals.read(log, AnyReceives{{7, {any_tag}}}, 0);
+  reversals.read(log, AnyReceives{{7, any_tag}}, 0);
   ASSERT_EQ(reversals.all().size(), 1u);
   const Contest contest = contest_of(log, reversals.order(), reversals.all()[0].race);
   EXPECT_EQ(contest.first_context, "loader");

@@ -2,7 +2,9 @@
 
 #include <iterator>
 #include <set>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/schedule/random_stream.h"
@@ -55,6 +57,9 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
     const std::size_t index = random.below(model.size());
     ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));
   }
+  std::vector<TaskId> members;
+  set.for_each([&members](TaskId id) { members.push_back(id); });
+  EXPECT_THAT(members, testing::ElementsAreArray(model));
 }
 
 INSTANTIATE_TEST_SUITE_P(AroundItsWords, RunnableSetOfSize,
