@@ -66,6 +66,7 @@ bool EndingWork::wait(std::optional<Duration> timeout) {
     rethrow();
     return true;
   }
+  board_->runtime().note_look();
   const TimePoint deadline = deadline_after(board_->runtime(), *timeout);
   if (!has_ended()) run_in_background();
   auto lock = board_->lock();
@@ -80,6 +81,7 @@ bool EndingWork::wait(std::optional<Duration> timeout) {
 }
 
 bool EndingWork::test() {
+  board_->runtime().note_look();
   if (!has_ended()) run_in_background();
   // Polling lets others run, but only if this look has not ended the work; otherwise time would
   // pass in a simulated world.
@@ -103,6 +105,7 @@ std::size_t first_ended(std::span<EndingWork* const> works) {
 std::size_t EndingWork::wait_any(std::span<WorkState* const> works) {
   std::vector<EndingWork*> ours;
   bool share_board = true;
+  board_->runtime().note_look();
   for (WorkState* work : works) {
     auto* const ending = static_cast<EndingWork*>(work);
     share_board = share_board && ending->board_ == board_;

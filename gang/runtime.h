@@ -70,6 +70,10 @@ class Runtime {
 
   virtual std::unique_ptr<RuntimeMutex> make_mutex() = 0;
   virtual std::unique_ptr<RuntimeCondition> make_condition() = 0;
+
+  // The program is about to see how far an operation is, rather than to wait for its end. In
+  // simulation that may depend on the schedule.
+  virtual void note_look() {}
 };
 
 // Real threads and the steady clock; time zero is when this function is called.

@@ -141,7 +141,8 @@ Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
     options.seed = seed;
     if (const std::string outcome = outcome_of(run(script, options));
         !seen->outcomes.contains(outcome))
-      return Verdict::violated(fmt::format("with seed {}, a run ends so: {}", seed, outcome));
+      return Verdict::violated(fmt::format("with seed {}, a run ends so: {}; those explored: {}",
+                                           seed, outcome, fmt::join(seen->outcomes, "; ")));
   }
   return Verdict::holds();
 }
@@ -210,6 +211,13 @@ constexpr LawRow<JudgeExploration> laws_of_choices_explored[] = {
      judge_against_random, 30},
 };
 
+constexpr LawRow<JudgeExploration> laws_of_explored_backends[] = {
+    {"other_backends_end_no_otherwise",
+     "100 random schedules over Gloo or NCCL, whose threads they switch at each lock, end as some "
+     "run of the exploration does; no class is run twice",
+     judge_against_random, 60},
+};
+
 constexpr LawRow<JudgeExploration> laws_of_calls_explored[] = {
     {"aborts_and_errors_end_no_otherwise",
      "the same of calls that mostly deadlock, mismatch or abort", judge_against_random, 30},
@@ -230,6 +238,10 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   for (Property& law :
        laws_of<ScriptCase>(laws_of_small_wrong_worlds,
                            {.suite = "exploration", .generate = generate_small_and_wrong}, apply))
+    all.push_back(std::move(law));
+  for (Property& law :
+       laws_of<ScriptCase>(laws_of_explored_backends,
+                           {.suite = "exploration", .generate = generate_choices_elsewhere}, apply))
     all.push_back(std::move(law));
   for (Property& law :
        laws_of<ScriptCase>(laws_of_faulty_worlds,

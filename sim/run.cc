@@ -41,7 +41,7 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
       recorder_(options),
       engine_(options, ranks_, *this),
       reduction_pool_(options.reduction_threads),
-      runtime_(make_simulated_runtime(engine_, *this)),
+      runtimes_{.of_programs = make_simulated_runtime(engine_, *this, RuntimeUser::program)},
       world_{.options = options,
              .engine = engine_,
              .ranks = ranks_,
@@ -52,7 +52,7 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
              .diagnosis = diagnosis_,
              .named_gangs = named_gangs_,
              .awaiting = awaiting_,
-             .runtime = *runtime_,
+             .runtime = *runtimes_.of_programs,
              .reduction_pool = reduction_pool_,
              .number = next_run_number()},
       diagnosis_(world_),
@@ -66,6 +66,10 @@ Run::Run(const SimulationOptions& options, const RankProgram& program)
     time_.set_faults(faults_.get());
   }
   world_.root = matching_.make_gang(root_gang_info(options_));
+  if (options.backend != SimulatedBackend::sim) {
+    runtimes_.of_gangs = make_simulated_runtime(engine_, *this, RuntimeUser::gangs);
+    world_.gangs_runtime = runtimes_.of_gangs.get();
+  }
   foreign_gangs_ = make_root_gangs(world_);
   world_.foreign_gangs = foreign_gangs_.get();
 }
@@ -269,7 +273,8 @@ Report Run::make_report() {
   report.schedules = choices.schedules();
   report.unguided = choices.unguided();
   if (options_.sends.buffered_bytes) report.unguided = Unguided::link_space;
-  if (options_.backend != SimulatedBackend::sim) report.unguided = Unguided::backend;
+  if (options_.backend != SimulatedBackend::sim && faults_ != nullptr)
+    report.unguided = Unguided::backend;
   report.divergence = choices.divergence();
   report.races.candidates = matching_.messages().take_race_candidates();
   report.races.forced_receive_completed = matching_.messages().forced_receive_completed();

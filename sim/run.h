@@ -78,6 +78,11 @@ class Run final : public EngineClient {
     std::vector<LeftBehind> left_behind;
   };
 
+  struct Runtimes {
+    std::unique_ptr<Runtime> of_programs;
+    std::unique_ptr<Runtime> of_gangs;  // null: SimGang
+  };
+
   const SimulationOptions& options_;
   const RankProgram& program_;
   std::vector<RankState> ranks_;
@@ -86,7 +91,7 @@ class Run final : public EngineClient {
   TraceRecorder recorder_;
   Engine engine_;
   ReductionPool reduction_pool_;
-  std::unique_ptr<Runtime> runtime_;
+  Runtimes runtimes_;
   World world_;
   VerdictDiagnosis diagnosis_;
   Matching matching_;

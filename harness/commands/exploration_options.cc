@@ -49,8 +49,8 @@ void check_strategy(const ExplorationOptions& options, const RunSpecification& s
     return;
   // They draw the steps of contexts one by one.
   throw InvalidArgument(
-      fmt::format("--strategy is pct or pos, which draw the steps of at most {} ranks without "
-                  "faults on the backend sim; must be random",
+      fmt::format("--strategy is pct or pos, which draw the steps of at most {} simulated ranks "
+                  "without faults; must be random",
                   sim::most_explored_ranks));
 }
 

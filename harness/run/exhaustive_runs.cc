@@ -55,7 +55,8 @@ std::string why_not_exhaustive(const RunSpecification& specification) {
 }
 
 bool can_be_watched(const RunSpecification& specification) noexcept {
-  return specification.backend == BackendKind::sim &&
+  const bool is_told_of_all = specification.backend == BackendKind::sim || !specification.faults;
+  return is_simulated(specification.backend) && is_told_of_all &&
          specification.schedule != ScheduleChoice::recheck &&
          specification.options.context != sim::ContextKind::parallel;
 }

@@ -10,7 +10,7 @@ namespace gang::harness {
 
 // Why exhaustive runs of this specification would show nothing: "--context parallel cannot be led
 // along a schedule"; empty if they may. Faults can be explored whose every way to come about can be
-// listed (sim::FaultCases). Of other backends than sim there is one run, which may be enough.
+// listed (sim::FaultCases); on other backends than sim, one run is made then, which may be enough.
 std::string why_not_exhaustive(const RunSpecification& specification);
 inline bool can_be_exhaustive(const RunSpecification& specification) {
   return why_not_exhaustive(specification).empty();

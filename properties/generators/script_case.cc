@@ -20,6 +20,8 @@ constexpr int most_ranks = 5;
 
 constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::reduction, "reduction on the pair"},
+                                   EnumName{Kind::two_reductions, "reductions on pair and all"},
+                                   EnumName{Kind::two_threads, "reductions by two threads"},
                                    EnumName{Kind::send, "send"},
                                    EnumName{Kind::receive, "receive"},
                                    EnumName{Kind::receive_any, "receive from any rank"},
@@ -30,6 +32,10 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::sleep, "sleep"},
                                    EnumName{Kind::broken_barrier, "abort of the pair"},
                                    EnumName{Kind::shrink, "shrink"}};
+
+constexpr std::array backend_places = {EnumName{sim::SimulatedBackend::sim, ""},
+                                       EnumName{sim::SimulatedBackend::gloo, " on sim-gloo"},
+                                       EnumName{sim::SimulatedBackend::nccl, " on sim-nccl"}};
 
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
@@ -80,6 +86,22 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
     case Kind::reduction:
       pair.all_reduce(view(values), ReduceOperation::sum, {}, site);
       return 0;
+    case Kind::two_reductions: {
+      std::vector<std::int32_t> of_all = values;
+      Work on_pair = pair.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
+      Work on_all = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
+      on_pair.wait();
+      on_all.wait();
+      return 0;
+    }
+    case Kind::two_threads: {
+      std::vector<std::int32_t> of_all = values;
+      const auto thread = rank.runtime().start_thread(
+          "pair", [&] { pair.all_reduce(view(values), ReduceOperation::sum, {}, site); });
+      root.all_reduce(view(of_all), ReduceOperation::sum, {}, site);
+      thread->join();
+      return 0;
+    }
     case Kind::send:
       root.send(view(values), peer, call.tag, {}, site);
       return 0;
@@ -202,6 +224,26 @@ ScriptCase generate_faulty_choices(Draw& draw) {
   return script;
 }
 
+ScriptCase generate_choices_elsewhere(Draw& draw) {
+  using enum sim::SimulatedBackend;
+  ScriptCase script = generate_choices(draw);
+  script.backend = draw.one_in(2) ? gloo : nccl;
+  constexpr std::array explored = {Kind::barrier, Kind::send, Kind::receive, Kind::sleep};
+  for (auto& calls : script.calls)
+    for (ScriptedCall& call : calls) {
+      if (call.kind == Kind::wait_any || call.kind == Kind::try_receive) call.count = 1;
+      if (call.kind == Kind::receive_any && script.backend == gloo) continue;
+      if (std::ranges::find(explored, call.kind) == explored.end()) call.kind = Kind::receive;
+    }
+  const int reductions = draw.between(0, 2);
+  for (int i = 0; i < reductions; ++i) {
+    const Kind kind = draw.one_in(4) ? Kind::two_threads : Kind::two_reductions;
+    for (auto& calls : script.calls)
+      if (!draw.one_in(12)) calls.push_back({.kind = kind});
+  }
+  return script;
+}
+
 ScriptCase generate_shuffled_messages(Draw& draw) {
   const int ranks = draw.between(2, most_ranks);
   ScriptCase script;
@@ -227,7 +269,8 @@ namespace {
 bool has_pairs(const ScriptCase& script) {
   return std::ranges::any_of(script.calls, [](const std::vector<ScriptedCall>& calls) {
     return std::ranges::any_of(calls, [](const ScriptedCall& call) {
-      return call.kind == Kind::reduction || call.kind == Kind::broken_barrier;
+      return call.kind == Kind::reduction || call.kind == Kind::two_reductions ||
+             call.kind == Kind::two_threads || call.kind == Kind::broken_barrier;
     });
   });
 }
@@ -235,7 +278,8 @@ bool has_pairs(const ScriptCase& script) {
 }  // namespace
 
 sim::SimulationOptions options_of(const ScriptCase& script) {
-  sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size())};
+  sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size()),
+                                 .backend = script.backend};
   if (!script.faults.empty())
     options.faults =
         std::make_shared<const sim::FaultPlan>(sim::FaultPlan{.faults = script.faults});
@@ -262,9 +306,10 @@ sim::RankProgram program_of(const ScriptCase& script) {
 }
 
 std::string to_text(const ScriptCase& script) {
-  std::string text = fmt::format(
-      "{} ranks{}{}\n", script.calls.size(), script.handles_errors ? ", which handle errors" : "",
-      script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
+  std::string text =
+      fmt::format("{} ranks{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+                  script.handles_errors ? ", which handle errors" : "",
+                  script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
   for (const sim::Fault& fault : script.faults) text += to_string(fault) + '\n';
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
@@ -298,6 +343,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   }
   simpler.reset(&ScriptCase::handles_errors);
   simpler.reset(&ScriptCase::ends_by_what_it_saw);
+  simpler.reset(&ScriptCase::backend);
   return simpler.take();
 }
 

@@ -15,6 +15,8 @@ namespace gang::properties {
 enum class ScriptedKind : std::uint8_t {
   barrier,         // on all ranks
   reduction,       // on the rank's pair, (0,1), (2,3), ..., of `count` elements
+  two_reductions,  // started: on the pair, then on all ranks
+  two_threads,     // the same, but blocking: the one on the pair by a thread
   send,            // to `peer`, with `tag`, of `count` elements
   receive,         // from `peer`
   receive_any,     // from any rank, with `tag`
@@ -44,6 +46,7 @@ struct ScriptCase {
   // schedule: sources, results of tests.
   bool ends_by_what_it_saw = false;
   std::vector<sim::Fault> faults = {};  // drawn
+  sim::SimulatedBackend backend = sim::SimulatedBackend::sim;
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };
@@ -57,6 +60,11 @@ ScriptCase generate_choices(Draw& draw);
 // The same with a fault of one rank, of a kind that an exploration covers; some ranks shrink the
 // world once they have made their calls.
 ScriptCase generate_faulty_choices(Draw& draw);
+
+// Choices on Gloo or NCCL, as far as they are explored there: without tests and timed waits, and on
+// NCCL without receives from any source; with started reductions,
+// and threads.
+ScriptCase generate_choices_elsewhere(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such
 // worlds deadlock, and complete with buffers.

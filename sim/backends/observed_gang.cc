@@ -10,6 +10,7 @@
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/noted_steps.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/report.h"
 #include "sim/state/pending_operation.h"
@@ -99,6 +100,19 @@ void ObservedGang::note(const Collective& call) {
   if (last.gang != state_->info) last.gang = state_->info;
 }
 
+// Others may run before the call, as before one on a simulator's own gang.
+void ObservedGang::begin(Operation& operation) {
+  Engine& engine = observation_.world.engine;
+  require_running(engine, name());
+  {
+    const Engine::Guard guard(engine);
+    engine.scheduling_point();
+    if (Guide* guide = engine.choices().guide())
+      note_foreign_call(*guide, *state_, rank(), engine.current(), operation.collective);
+  }
+  number(operation);
+}
+
 // Mirrors the gang's own numbering, and caps the timeout at the rank's watchdog.
 void ObservedGang::number(Operation& operation) noexcept {
   Collective& call = operation.collective;
@@ -131,8 +145,7 @@ Received ObservedGang::run_unrecorded(Operation& operation) {
 
 Received ObservedGang::do_run(Operation& operation) {
   World& world = observation_.world;
-  require_running(world.engine, name());
-  number(operation);
+  begin(operation);
   const OperationKind kind = operation.collective.kind;
   if (kind == OperationKind::create_gang || kind == OperationKind::split) ++children_made_;
   if (world.interference != nullptr) [[unlikely]]
@@ -168,8 +181,7 @@ std::exception_ptr ObservedGang::run(Operation& operation, PendingOperation& pen
 
 Work ObservedGang::do_start(Operation& operation) {
   World& world = observation_.world;
-  require_running(world.engine, name());
-  number(operation);
+  begin(operation);
   CallFaults faults;
   if (world.interference != nullptr) [[unlikely]]
     faults = faults_before(operation);

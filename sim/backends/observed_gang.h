@@ -62,6 +62,7 @@ class ObservedGang final : public ForwardingGang {
   std::shared_ptr<Gang> wrap(std::shared_ptr<Gang> child) override;
 
  private:
+  void begin(Operation& operation);
   void number(Operation& operation) noexcept;
   void note(const Collective& call);
   void abandon(RankState& owner);

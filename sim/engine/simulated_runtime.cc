@@ -16,12 +16,15 @@ namespace {
 
 class SimulatedMutex final : public RuntimeMutex {
  public:
-  explicit SimulatedMutex(Engine& engine) noexcept
+  SimulatedMutex(Engine& engine, RuntimeUser user) noexcept
       : engine_(engine),
+        user_(user),
         key_(engine.choices().guide() == nullptr ? 0 : engine.choices().guide()->new_object()) {}
 
   void lock() override {
     const Engine::Guard guard(engine_);
+    // In explorations the order matters only of what a Guide is told of.
+    if (user_ == RuntimeUser::gangs && engine_.choices().looks_at_once()) return acquire();
     if (Guide* guide = engine_.choices().guide()) guide->wants(key_);
     engine_.scheduling_point();
     acquire();
@@ -67,7 +70,7 @@ class SimulatedMutex final : public RuntimeMutex {
     holder_ = nullptr;
     if (Guide* guide = engine_.choices().guide()) {
       tell(*guide, attempts(), AccessMode::read);
-      guide->publish(key_);
+      if (user_ == RuntimeUser::program) guide->publish(key_);
       guide->released(key_);
     }
     for (Task* task : waiting_) engine_.wake(*task);
@@ -85,6 +88,7 @@ class SimulatedMutex final : public RuntimeMutex {
   StepKey attempts() const noexcept { return key_ + 1; }
 
   void tell(Guide& guide, StepKey object, AccessMode mode) const {
+    if (user_ == RuntimeUser::gangs) return;
     guide.access({.kind = AccessKind::lock,
                   .mode = mode,
                   .rank = engine_.current().rank->rank,
@@ -96,11 +100,12 @@ class SimulatedMutex final : public RuntimeMutex {
     if (guide == nullptr) return;
     tell(*guide, key_, AccessMode::write);
     tell(*guide, attempts(), AccessMode::read);
-    guide->join(key_);
+    if (user_ == RuntimeUser::program) guide->join(key_);
     guide->took(key_);
   }
 
   Engine& engine_;
+  const RuntimeUser user_;
   const StepKey key_;
   Task* holder_ = nullptr;
   std::vector<Task*> waiting_;
@@ -108,8 +113,9 @@ class SimulatedMutex final : public RuntimeMutex {
 
 class SimulatedCondition final : public RuntimeCondition {
  public:
-  explicit SimulatedCondition(Engine& engine) noexcept
+  SimulatedCondition(Engine& engine, RuntimeUser user) noexcept
       : engine_(engine),
+        user_(user),
         key_(engine.choices().guide() == nullptr ? 0 : engine.choices().guide()->new_object()) {}
 
   void wait(std::unique_lock<RuntimeMutex>& lock) override {
@@ -147,7 +153,8 @@ class SimulatedCondition final : public RuntimeCondition {
         engine_.block(self, Wait{Wait::Reason::condition});
       }
       forget(is_notified);
-      if (Guide* guide = engine_.choices().guide()) guide->join(key_);
+      if (Guide* guide = engine_.choices().guide(); guide && user_ == RuntimeUser::program)
+        guide->join(key_);
       mutex.acquire();
     } catch (...) {
       forget(is_notified);
@@ -176,7 +183,7 @@ class SimulatedCondition final : public RuntimeCondition {
   // A wait that begins, or a notification. Who is notified comes after all before it.
   void tell() const {
     Guide* guide = engine_.choices().guide();
-    if (guide == nullptr) return;
+    if (guide == nullptr || user_ == RuntimeUser::gangs) return;
     guide->access({.kind = AccessKind::notification,
                    .mode = AccessMode::write,
                    .rank = engine_.current().rank->rank,
@@ -185,6 +192,7 @@ class SimulatedCondition final : public RuntimeCondition {
   }
 
   Engine& engine_;
+  const RuntimeUser user_;
   const StepKey key_;
   std::vector<Waiter> waiters_;
 };
@@ -232,8 +240,8 @@ class SimulatedThread final : public RuntimeThread {
 
 class SimulatedRuntime final : public Runtime {
  public:
-  SimulatedRuntime(Engine& engine, EngineClient& client) noexcept
-      : engine_(engine), client_(client) {}
+  SimulatedRuntime(Engine& engine, EngineClient& client, RuntimeUser user) noexcept
+      : engine_(engine), client_(client), user_(user) {}
 
   TimePoint now() const override {
     const Engine::Guard guard(engine_);
@@ -265,15 +273,22 @@ class SimulatedRuntime final : public Runtime {
     require_running(engine_, "a rank");
     engine_.scheduling_point();
     Task& task = engine_.start_context(*engine_.current().rank, std::move(name), std::move(body));
+    task.further->is_of_gangs = user_ == RuntimeUser::gangs;
     return std::make_unique<SimulatedThread>(engine_, client_, task);
   }
 
   std::unique_ptr<RuntimeMutex> make_mutex() override {
-    return std::make_unique<SimulatedMutex>(engine_);
+    return std::make_unique<SimulatedMutex>(engine_, user_);
   }
 
   std::unique_ptr<RuntimeCondition> make_condition() override {
-    return std::make_unique<SimulatedCondition>(engine_);
+    return std::make_unique<SimulatedCondition>(engine_, user_);
+  }
+
+  void note_look() override {
+    const Engine::Guard guard(engine_);
+    if (user_ == RuntimeUser::gangs && !engine_.is_over())
+      engine_.choices().note_choice_point(Unguided::backend);
   }
 
  private:
@@ -287,12 +302,14 @@ class SimulatedRuntime final : public Runtime {
 
   Engine& engine_;
   EngineClient& client_;
+  const RuntimeUser user_;
 };
 
 }  // namespace
 
-std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine, EngineClient& client) {
-  return std::make_unique<SimulatedRuntime>(engine, client);
+std::unique_ptr<Runtime> make_simulated_runtime(Engine& engine, EngineClient& client,
+                                                RuntimeUser user) {
+  return std::make_unique<SimulatedRuntime>(engine, client, user);
 }
 
 }  // namespace gang::sim

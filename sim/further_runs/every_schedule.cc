@@ -35,7 +35,8 @@ bool is_too_large(const SimulationOptions& options) noexcept {
 
 // Whether a Guide is told what the contexts of its runs do to each other.
 bool can_be_guided(const SimulationOptions& options) noexcept {
-  return !is_too_large(options) && options.backend == SimulatedBackend::sim;
+  const bool is_told_of_faults = options.backend == SimulatedBackend::sim;
+  return !is_too_large(options) && (is_told_of_faults || options.faults == nullptr);
 }
 
 // One run may be enough: nothing in it could have come otherwise.

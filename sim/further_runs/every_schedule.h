@@ -31,8 +31,9 @@ struct EverySchedule {
   std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
 };
 
-// Of worlds of more ranks than these, and of other backends than sim, one run is made, which is all
-// there is if nothing in it could have come otherwise. A step of a run with a guide costs O(ranks).
+// Of worlds of more ranks than these, and of faults on other backends than sim, one run is made,
+// which is all there is if nothing in it could have come otherwise. A step of a run with a guide
+// costs O(ranks).
 inline constexpr int most_explored_ranks = 512;
 
 // One of its runs.

@@ -7,7 +7,7 @@
 namespace gang::sim {
 
 ForeignGangs::ForeignGangs(World& world)
-    : kept_(std::make_shared<std::shared_ptr<void>>()), runtime_(kept_, &world.runtime) {}
+    : kept_(std::make_shared<std::shared_ptr<void>>()), runtime_(kept_, world.gangs_runtime) {}
 
 void ForeignGangs::keep(std::shared_ptr<void> run) {
   // The run owns this object, which releases the run here: from now on only others keep it alive.

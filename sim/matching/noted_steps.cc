@@ -76,13 +76,20 @@ bool is_of_current_step(const PendingOperation& pending) {
 }
 
 // Calls of one rank on one gang are counted in their order.
-void note_seat(Guide& guide, const PendingOperation& pending) {
-  const StepKey seat = part_of_member(*pending.gang, Part::seat, pending.member);
-  tell(guide, pending, AccessKind::call, AccessMode::write, seat);
+void note_seat(Guide& guide, const GangState& gang, int member, const Task& task,
+               const Collective& call, StepKey operation) {
+  const StepKey seat = part_of_member(gang, Part::seat, member);
+  guide.access({.kind = AccessKind::call,
+                .mode = AccessMode::write,
+                .tag = call.tag,
+                .rank = task.rank->rank,
+                .object = seat,
+                .operation = operation,
+                .site = call.call_site});
   StepLog* notes = guide.notes();
   if (notes == nullptr) return;
-  const auto [first, is_first] = notes->seats.emplace(seat, pending.task->id);
-  if (first->second != pending.task->id) notes->is_incomplete = true;
+  const auto [first, is_first] = notes->seats.emplace(seat, task.id);
+  if (first->second != task.id) notes->is_incomplete = true;
 }
 
 }  // namespace
@@ -93,11 +100,17 @@ void note_post(Guide& guide, PendingOperation& pending) {
   pending.step_key = is_message ? guide.posted() : guide.new_object();
   tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
   if (gang.broken) return;
-  if (pending.task->rank->has_threads) note_seat(guide, pending);
+  if (pending.task->rank->has_threads)
+    note_seat(guide, gang, pending.member, *pending.task, pending.call(), pending.step_key);
   if (is_message) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
   tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
   guide.publish(slot);
+}
+
+void note_foreign_call(Guide& guide, const GangState& gang, int member, const Task& task,
+                       const Collective& call) {
+  if (task.rank->has_threads) note_seat(guide, gang, member, task, call, StepKey{0});
 }
 
 void note_post_of_entry(Guide& guide, PendingOperation& entry) { entry.step_key = guide.posted(); }

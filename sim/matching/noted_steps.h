@@ -15,6 +15,10 @@ class Guide;
 void note_post(Guide& guide, PendingOperation& pending);
 void note_post_of_entry(Guide& guide, PendingOperation& entry);
 
+// A call of the member, by `task`, on a gang of a foreign backend.
+void note_foreign_call(Guide& guide, const GangState& gang, int member, const Task& task,
+                       const Collective& call);
+
 void note_ended(Guide& guide, const PendingOperation& pending);
 
 // The context sees whether the operation has ended.

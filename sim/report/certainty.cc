@@ -19,8 +19,9 @@ constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_th
 
 // In the order of the enumerators.
 constexpr auto unguided_texts = names_in_order<Unguided>(
-    "what another backend than sim does", "when the buffer of a link has space again",
-    "which of a rank's threads calls on a gang first", "more polls in a row than are explored",
+    "tests, timed waits, aborts or faults on another backend than sim",
+    "when the buffer of a link has space again", "which of a rank's threads calls on a gang first",
+    "more polls in a row than are explored",
     "yields of a rank with threads, which may share memory", "polls that look at the clock",
     "time that passes after a test in vain", "what is ahead of a tested operation on its stream",
     "who comes just before a deadline", "random draws", "when a fault strikes or who learns of it",

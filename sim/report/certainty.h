@@ -35,7 +35,7 @@ enum class Schedules : std::uint8_t { every, at_least_this };
 
 // Something that could have come otherwise and that no Guide is told of.
 enum class Unguided : std::uint8_t {
-  backend,          // all that happens on another backend than sim
+  backend,          // how far an operation of another backend than sim is; its aborts and faults
   link_space,       // when the buffer of a link has space again
   threads_on_gang,  // which of several contexts of one rank called on a gang first
   many_polls,       // how often a program polls

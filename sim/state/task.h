@@ -34,6 +34,7 @@ struct FurtherContext {
   RankLocals locals;         // threads of a real rank have their own, too
   std::exception_ptr error;  // exception that left the body, until a join takes it
   Task* joiner = nullptr;    // blocked until it ends
+  bool is_of_gangs = false;  // started by a gang of a foreign backend, not by the program
 };
 
 // The control block of a context. Owned by the engine; its address is stable for the whole run.

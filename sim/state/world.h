@@ -41,11 +41,12 @@ struct World {
   Diagnosis& diagnosis;
   NamedGangs& named_gangs;
   Awaiting& awaiting;
-  Runtime& runtime;
+  Runtime& runtime;  // of programs
   ReductionPool& reduction_pool;
   std::uint64_t number;                   // of the run: no other one of this process has the same
   Interference* interference = nullptr;   // null: the run has no fault plan
   ForeignGangs* foreign_gangs = nullptr;  // null: the gangs are SimGangs
+  Runtime* gangs_runtime = nullptr;       // of foreign gangs; null: there are none
   std::shared_ptr<GangState> root = {};
   std::vector<CrossedCalls> crossed_calls = {};
 

@@ -111,10 +111,25 @@ std::unique_ptr<gloo::transport::UnboundBuffer> GlooEndpoint::createUnboundBuffe
 
 // -- GlooBuffer --
 
+GlooBuffer::GlooBuffer(GlooEndpoint& endpoint, void* data, size_t bytes)
+    : UnboundBuffer(data, bytes),
+      endpoint_(endpoint),
+      step_key_(guide() != nullptr ? guide()->new_object() : 0) {}
+
 GlooBuffer::~GlooBuffer() {
   if (sends_.pending == 0 && receives_.pending == 0) return;
   const Engine::Guard guard(endpoint_.engine());
   endpoint_.meeting().cancel(endpoint_.rank, *this);
+}
+
+GlooStep GlooBuffer::step_of(uint64_t slot) const {
+  const Task& task = endpoint_.engine().current();
+  return {.meeting = endpoint_.meeting().key(),
+          .member = endpoint_.rank,
+          .slot = slot,
+          .buffer = step_key_,
+          .rank = task.rank->rank,
+          .call_site = task.activity != nullptr ? task.activity->call.call_site : CallSite{}};
 }
 
 GlooTransfer GlooBuffer::transfer(uint64_t slot, size_t offset, size_t bytes) {
@@ -127,6 +142,7 @@ void GlooBuffer::send(int destination, uint64_t slot, size_t offset, size_t byte
   endpoint_.strikes().at_step();
   ++sends_.pending;
   sends_.slot = slot;
+  if (Guide* guide = this->guide()) note_send(*guide, step_of(slot), destination);
   const std::string* const closed =
       endpoint_.meeting().send(endpoint_.rank, destination, transfer(slot, offset, bytes));
   if (closed == nullptr) return;
@@ -140,6 +156,7 @@ void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
   endpoint_.strikes().at_step();
   ++receives_.pending;
   receives_.slot = slot;
+  if (Guide* guide = this->guide()) note_receive(*guide, step_of(slot), AnySource::no);
   const std::string* const closed =
       endpoint_.meeting().receive(endpoint_.rank, source, transfer(slot, offset, bytes));
   if (closed == nullptr) return;
@@ -150,9 +167,13 @@ void GlooBuffer::recv(int source, uint64_t slot, size_t offset, size_t bytes) {
 
 void GlooBuffer::recv(std::vector<int> sources, uint64_t slot, size_t offset, size_t bytes) {
   const Engine::Guard guard(endpoint_.engine());
-  endpoint_.engine().choices().note_choice_point(Unguided::backend);
+  // From one source messages come in one order, whatever the schedule.
+  if (endpoint_.size > 2) endpoint_.engine().choices().note_guided_choice();
   ++receives_.pending;
   receives_.slot = slot;
+  const GlooStep step = step_of(slot);
+  open_at_ = step.call_site;
+  if (Guide* guide = this->guide()) note_receive(*guide, step, AnySource::yes);
   std::vector<bool> is_source(static_cast<std::size_t>(endpoint_.size), false);
   for (const int source : sources) is_source[static_cast<std::size_t>(source)] = true;
   endpoint_.meeting().receive_from_any(endpoint_.rank, transfer(slot, offset, bytes),
@@ -190,7 +211,9 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
     engine.block(self, wait);
   }
   direction.waiter = nullptr;
+  if (Guide* guide = this->guide()) guide->join(step_key_);
   if (std::exchange(direction.is_aborted, false)) return false;
+  if (engine.now() >= wait.deadline) engine.choices().note_choice_point(Unguided::deadline);
   if (rank != nullptr) *rank = direction.last_peer;
   --direction.completed;
   return true;
@@ -204,14 +227,21 @@ void GlooBuffer::abort(Direction& direction) {
 
 // In another schedule the connection may close earlier or later.
 void GlooBuffer::note_closed_connection() {
-  endpoint_.engine().choices().note_choice_point(Unguided::backend);
+  Engine& engine = endpoint_.engine();
+  if (!engine.is_over()) engine.choices().note_choice_point(Unguided::backend);
 }
 
 void GlooBuffer::wake(Direction& direction) {
   if (direction.waiter != nullptr) endpoint_.engine().wake(*direction.waiter);
 }
 
-void GlooBuffer::completed(GlooParty::Side side, int peer) {
+void GlooBuffer::completed(GlooParty::Side side, int peer, const GlooParty& other) {
+  if (Guide* guide = this->guide()) {
+    guide->carry(other.step_key(), step_key_);
+    if (side == GlooParty::Side::receive && open_at_)
+      note_taken_by_any(*guide, endpoint_.meeting().root_rank_of(endpoint_.rank), *open_at_,
+                        other.step_key());
+  }
   Direction& direction = direction_of(side);
   --direction.pending;
   ++direction.completed;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 
 #include "gang/gloo/recycled.h"
 #include "sim/backends/gloo/gloo_meeting.h"
+#include "sim/backends/gloo/gloo_steps.h"
 #include "sim/backends/strikes.h"
 #include "sim/engine/engine.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -51,8 +54,7 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
                          public AwaitedMessage,
                          public Recycled<GlooBuffer> {
  public:
-  GlooBuffer(GlooEndpoint& endpoint, void* data, size_t bytes)
-      : UnboundBuffer(data, bytes), endpoint_(endpoint) {}
+  GlooBuffer(GlooEndpoint& endpoint, void* data, size_t bytes);
   ~GlooBuffer() override;
 
   bool waitRecv(int* rank, std::chrono::milliseconds timeout) override;
@@ -67,8 +69,9 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
 
   // GlooParty
   std::byte* data() const noexcept override { return static_cast<std::byte*>(ptr); }
-  void completed(GlooParty::Side side, int peer) override;
+  void completed(GlooParty::Side side, int peer, const GlooParty& other) override;
   void failed(GlooParty::Side side, const std::string& reason) override;
+  std::uint64_t step_key() const noexcept override { return step_key_; }
 
   // AwaitedMessage
   std::vector<int> awaited_ranks() const override;
@@ -94,6 +97,8 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
   void note_closed_connection();
   void wake(Direction& direction);
   GlooTransfer transfer(uint64_t slot, size_t offset, size_t bytes);
+  GlooStep step_of(uint64_t slot) const;
+  Guide* guide() const noexcept { return endpoint_.engine().choices().guide(); }
   Direction& direction_of(GlooParty::Side side) noexcept {
     return side == GlooParty::Side::send ? sends_ : receives_;
   }
@@ -101,6 +106,8 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
   GlooEndpoint& endpoint_;
   Direction sends_;
   Direction receives_;
+  const StepKey step_key_;
+  std::optional<CallSite> open_at_;         // of its receive from any source
   const Direction* awaited_ = nullptr;      // what the rank currently waits for
   const GlooActivity* activity_ = nullptr;  // of the waiting context
 };

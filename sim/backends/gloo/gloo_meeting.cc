@@ -6,14 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "gang/hash.h"
+
 namespace gang::sim {
 namespace {
 
 using Transfers = std::vector<GlooTransfer>;
 
+// The first transfer on `slot`; transfers.end() if there is none.
+Transfers::iterator find(Transfers& transfers, std::uint64_t slot) {
+  return std::ranges::find(transfers, slot, &GlooTransfer::slot);
+}
+
 // Removes the first transfer on `slot` from `transfers`, if any.
 bool take(Transfers& transfers, std::uint64_t slot, GlooTransfer& taken) {
-  const auto found = std::ranges::find(transfers, slot, &GlooTransfer::slot);
+  const auto found = find(transfers, slot);
   if (found == transfers.end()) return false;
   taken = *found;
   transfers.erase(found);
@@ -41,8 +48,10 @@ void fail_held(std::vector<Held>& held, const std::string& reason) {
 
 }  // namespace
 
-GlooMeeting::GlooMeeting(std::span<const int> root_ranks, MessageFates* fates)
-    : root_ranks_(root_ranks.begin(), root_ranks.end()),
+GlooMeeting::GlooMeeting(std::string_view name, std::span<const int> root_ranks,
+                         MessageFates* fates)
+    : key_(fnv1a(std::as_bytes(std::span(name)))),
+      root_ranks_(root_ranks.begin(), root_ranks.end()),
       fates_(fates),
       mailboxes_(root_ranks.size()) {}
 
@@ -72,8 +81,8 @@ void GlooMeeting::deliver(const GlooTransfer& send, const GlooTransfer& receive,
   if (send.bytes != 0) std::memmove(place, send.party->data() + send.offset, send.bytes);
   if (send.bytes != 0 && send.corrupted_by != nullptr)
     fates_->corrupt({place, send.bytes}, *send.corrupted_by);
-  send.party->completed(GlooParty::Side::send, destination);
-  receive.party->completed(GlooParty::Side::receive, source);
+  send.party->completed(GlooParty::Side::send, destination, *receive.party);
+  receive.party->completed(GlooParty::Side::receive, source, *send.party);
 }
 
 const std::string* GlooMeeting::send(int source, int destination, const GlooTransfer& transfer) {
@@ -111,6 +120,7 @@ void GlooMeeting::arrive(Link& link, const GlooTransfer& send, int source, int d
   });
   if (willing == open.end()) {
     link.sends.push_back(send);
+    link.sends.back().arrival = arrivals_++;
     return;
   }
   receive = willing->transfer;
@@ -146,13 +156,19 @@ const std::string* GlooMeeting::receive(int destination, int source, const GlooT
 
 void GlooMeeting::receive_from_any(int destination, const GlooTransfer& transfer,
                                    std::vector<bool> sources) {
+  int first = -1;  // the source of the message that has waited longest
+  std::uint64_t first_arrival = 0;
   for (int source = 0; source < size(); ++source) {
     if (!sources[static_cast<std::size_t>(source)] || is_silent(source)) continue;
-    GlooTransfer send;
-    if (!take(link(source, destination).sends, transfer.slot, send)) continue;
-    deliver(send, transfer, source, destination);
-    return;
+    Transfers& sends = link(source, destination).sends;
+    const auto waiting = find(sends, transfer.slot);
+    if (waiting == sends.end() || (first >= 0 && waiting->arrival > first_arrival)) continue;
+    first = source;
+    first_arrival = waiting->arrival;
   }
+  GlooTransfer send;
+  if (first >= 0 && take(link(first, destination).sends, transfer.slot, send))
+    return deliver(send, transfer, first, destination);
   auto& open = mailboxes_[static_cast<std::size_t>(destination)].open_receives;
   open.push_back({transfer, std::move(sources)});
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/matching/interference.h"
@@ -18,8 +19,11 @@ class GlooParty {
 
   virtual ~GlooParty() = default;
   virtual std::byte* data() const noexcept = 0;
-  virtual void completed(Side side, int peer) = 0;
+  // `other`: the peer's party.
+  virtual void completed(Side side, int peer, const GlooParty& other) = 0;
   virtual void failed(Side side, const std::string& reason) = 0;
+  // What a Guide knows it by; 0: there is none.
+  virtual std::uint64_t step_key() const noexcept { return 0; }
 };
 
 // A part of a party's memory to send from or receive into.
@@ -28,6 +32,7 @@ struct GlooTransfer {
   std::uint64_t slot = 0;
   std::size_t offset = 0;
   std::size_t bytes = 0;
+  std::uint64_t arrival = 0;                 // of a send that waits: in which order they came
   const ArmedFault* corrupted_by = nullptr;  // the fault that corrupts it in transit
 };
 
@@ -44,7 +49,9 @@ class MessageFates {
   virtual bool is_silent(int rank) const = 0;
 };
 
-// Matches first in, first out per (source, destination, slot). Both sides complete, and the payload
+// Matches first in, first out per (source, destination, slot); a receive from any source takes the
+// message that has waited longest, whereas Gloo takes that of the lowest rank among those that have
+// come: in either case, any sender can be first. Both sides complete, and the payload
 // is copied, when they match. A payload longer than its receive fails both sides (over TCP, it ends
 // the receiving process); a shorter one completes. Closing a connection fails its pending transfers
 // on both sides; a receive from any source belongs to no particular connection. Members arrive in
@@ -57,8 +64,13 @@ class MessageFates {
 // Threads: under the engine's Guard.
 class GlooMeeting {
  public:
-  // `root_ranks`: those of its members. `fates`: null without faults; must outlive the meeting.
-  explicit GlooMeeting(std::span<const int> root_ranks, MessageFates* fates = nullptr);
+  // `name`: unique within the run. `root_ranks`: those of its members. `fates`: null without
+  // faults; must outlive the meeting.
+  GlooMeeting(std::string_view name, std::span<const int> root_ranks,
+              MessageFates* fates = nullptr);
+
+  // What a Guide knows it by.
+  std::uint64_t key() const noexcept { return key_; }
 
   int size() const noexcept { return static_cast<int>(root_ranks_.size()); }
   int root_rank_of(int member) const noexcept {
@@ -126,6 +138,8 @@ class GlooMeeting {
     return fates_ != nullptr && fates_->is_silent(root_rank_of(member));
   }
 
+  const std::uint64_t key_;
+  std::uint64_t arrivals_ = 0;
   std::vector<int> root_ranks_;
   MessageFates* fates_;
   std::vector<Mailbox> mailboxes_;

@@ -11,7 +11,8 @@ std::shared_ptr<gloo::transport::Context> GlooNetwork::connect(const GlooMembers
   const Engine::Guard guard(world_.engine);
   std::shared_ptr<GlooMeeting>& meeting = meetings_[membership.prefix];
   MessageFates* const fates = world_.interference != nullptr ? this : nullptr;
-  if (meeting == nullptr) meeting = std::make_shared<GlooMeeting>(membership.root_ranks, fates);
+  if (meeting == nullptr)
+    meeting = std::make_shared<GlooMeeting>(membership.prefix, membership.root_ranks, fates);
   return std::make_shared<GlooEndpoint>(world_, meeting, membership.rank, strikes_);
 }
 
@@ -39,13 +40,19 @@ void GlooNetwork::corrupt(std::span<std::byte> payload, const ArmedFault& fault)
 
 bool GlooNetwork::is_silent(int rank) const { return !world_.rank(rank).rare().frozen_as.empty(); }
 
+void GlooNetwork::note_choice_point() noexcept {
+  if (!world_.engine.is_over()) world_.engine.choices().note_choice_point(Unguided::backend);
+}
+
 void GlooNetwork::close(gloo::transport::Context& transport) noexcept {
   const Engine::Guard guard(world_.engine);
+  note_choice_point();  // what is under way may differ
   static_cast<GlooEndpoint&>(transport).close_all("Connection closed by this rank");
 }
 
 void GlooNetwork::leave_note(const std::string& prefix, std::string_view text) noexcept {
   const Engine::Guard guard(world_.engine);
+  note_choice_point();  // others may find it or not
   notes_.try_emplace(prefix, text);
 }
 

@@ -39,6 +39,7 @@ class GlooNetwork final : public GlooConnector, private MessageFates {
   void note_activity(const GlooActivity* activity) noexcept override;
 
  private:
+  void note_choice_point() noexcept;
   LinkFate fate_of(const Crossing& crossing) override;
   void corrupt(std::span<std::byte> payload, const ArmedFault& fault) override;
   bool is_silent(int rank) const override;

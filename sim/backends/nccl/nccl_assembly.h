@@ -9,6 +9,7 @@
 
 #include "gang/nccl/nccl_api.h"
 #include "sim/backends/nccl/nccl_clique.h"
+#include "sim/backends/nccl/nccl_steps.h"
 
 namespace gang::sim {
 
@@ -21,10 +22,14 @@ class NcclAssembly {
   NcclAssembly(World& world, std::string name, std::vector<int> expected)
       : world_(world),
         name_(std::move(name)),
+        key_(meeting_key(name_)),
         root_ranks_(std::move(expected)),
         come_(root_ranks_.size()) {}
 
   void join(int place, const NcclSplit& split);
+
+  // What a Guide knows it by.
+  StepKey key() const noexcept { return key_; }
 
   bool is_complete() const noexcept { return joined_ == root_ranks_.size(); }
   const std::vector<int>& root_ranks() const noexcept { return root_ranks_; }
@@ -44,6 +49,7 @@ class NcclAssembly {
 
   World& world_;
   const std::string name_;
+  const StepKey key_;
   std::vector<int> root_ranks_;
   std::vector<std::optional<NcclSplit>> come_;
   std::size_t joined_ = 0;

@@ -279,6 +279,10 @@ std::vector<int> NcclClique::awaited_by(const NcclKernel& kernel) const {
       if (slot.members[static_cast<std::size_t>(member)] == nullptr ||
           (slot.held_until == TimePoint::max() && member != kernel.member))
         ranks.push_back(member);
+    if (ranks.empty())  // those that launched another operation
+      for (const NcclKernel* member : slot.members)
+        if (!is_same(member->operations.front(), kernel.operations.front()))
+          ranks.push_back(member->member);
   } else {
     for (const std::size_t i : kernel.waiting)
       if (!is_on_its_way(kernel, i)) ranks.push_back(kernel.operations[i].peer);

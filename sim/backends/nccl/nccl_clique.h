@@ -31,6 +31,7 @@ struct NcclKernel {
   std::uint64_t collective = 0;        // while running, its index among its member's
   std::vector<std::size_t> waiting;    // while running, operations without a partner yet
   NcclKernel* differs_from = nullptr;  // the partner that launched another operation
+  std::uint64_t step_key = 0;          // what a Guide knows it by
 
   bool is_collective() const noexcept {
     return operations.front().kind != OperationKind::send &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/backends/nccl/nccl_steps.h"
 #include "sim/engine/engine.h"
 #include "sim/state/world.h"
 
@@ -21,6 +22,10 @@ NcclGpu::NcclGpu(World& world, const NcclModel& model, int rank)
 void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
   kernel->gpu = this;
   kernel->serial = launched_++;
+  if (Guide* guide = this->guide()) {
+    note_launch(*guide, world_.engine.current(), *kernel);
+    stream.last_step_key = kernel->step_key;
+  }
   stream.items.push_back({std::move(kernel), nullptr});
   if (model_.order == LaunchOrder::host || world_.engine.choices().draw() % 2 == 0) settle();
 }
@@ -31,6 +36,7 @@ void NcclGpu::act(GpuStream& stream, std::function<void()> action) {
 }
 
 void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
+  event.after = stream.last_step_key;
   if (stream.items.empty()) return;
   event.is_pending = true;
   event.stream = &stream;
@@ -99,7 +105,12 @@ NcclKernel* NcclGpu::next_kernel() {
 void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
   kernel.state = NcclKernel::State::running;
   resident_.push_back(&kernel);
-  for (NcclKernel* complete : kernel.clique->start(kernel)) {
+  const std::vector<NcclKernel*> completed = kernel.clique->start(kernel);
+  if (Guide* guide = this->guide()) {
+    note_start(*guide, kernel, last_retired_);
+    note_end(*guide, completed);
+  }
+  for (NcclKernel* complete : completed) {
     NcclGpu* const gpu = complete->gpu;
     gpu->retire(*complete);
     if (gpu != this && !std::exchange(gpu->is_touched_, true)) touched.push_back(gpu);
@@ -107,9 +118,12 @@ void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
   world_.engine.note_progress();
 }
 
+Guide* NcclGpu::guide() const noexcept { return world_.engine.choices().guide(); }
+
 // A running kernel is always at the head of its stream.
 void NcclGpu::retire(NcclKernel& kernel) {
   kernel.state = NcclKernel::State::done;
+  last_retired_ = kernel.step_key;
   std::erase(resident_, &kernel);
   for (GpuStream* stream : streams_)
     if (!stream->items.empty() && stream->items.front().kernel.get() == &kernel) {

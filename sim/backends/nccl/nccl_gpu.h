@@ -14,6 +14,7 @@
 namespace gang::sim {
 
 struct World;
+class Guide;
 class NcclGpu;
 struct Task;
 
@@ -29,6 +30,7 @@ class GpuStream final : public NcclStream {
   ~GpuStream() override;
 
   std::deque<Item> items;
+  std::uint64_t last_step_key = 0;  // of the last kernel launched here; 0: none
 
  private:
   NcclGpu& gpu_;
@@ -38,6 +40,7 @@ class GpuEvent final : public NcclEvent {
  public:
   bool is_pending = false;
   const GpuStream* stream = nullptr;  // while pending, where it was recorded
+  std::uint64_t after = 0;            // the step key of the kernel that it was recorded behind
 };
 
 // The device of one rank. If the launch order decides, kernels start immediately. If the schedule
@@ -105,6 +108,7 @@ class NcclGpu {
   bool run_actions();
   NcclKernel* next_kernel();
   void start(NcclKernel& kernel, std::vector<NcclGpu*>& touched);
+  Guide* guide() const noexcept;
   void retire(NcclKernel& kernel);
 
   World& world_;
@@ -115,6 +119,7 @@ class NcclGpu {
   std::vector<NcclKernel*> resident_;
   bool is_touched_ = false;  // queued in settle
   std::uint64_t launched_ = 0;
+  std::uint64_t last_retired_ = 0;  // the step key of that kernel; 0: none
   std::uint64_t changes_ = 0;
   std::vector<Task*> waiters_;
 };

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "sim/backends/nccl/nccl_host_wait.h"
+#include "sim/backends/nccl/nccl_steps.h"
 #include "sim/backends/nccl/simulated_nccl_api.h"
 #include "sim/engine/engine.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -31,9 +33,12 @@ std::vector<std::optional<std::string>> SimulatedNccl::meet(const NcclAppointmen
   Meeting& meeting = meetings_[appointment.key];
   meeting.said.resize(static_cast<std::size_t>(appointment.size));
   meeting.said[static_cast<std::size_t>(appointment.rank)] = own;
+  Guide* const guide = world_.engine.choices().guide();
+  if (guide != nullptr) guide->publish(meeting_key(appointment.key));
   meeting.is_complete = ++meeting.come == meeting.said.size();
   if (meeting.is_complete || meeting.does_without_some) wake(meeting);
   if (!meeting.is_complete) await(meeting, appointment);
+  if (guide != nullptr) guide->join(meeting_key(appointment.key));
   return meeting.said;
 }
 
@@ -96,7 +101,7 @@ std::optional<std::string> SimulatedNccl::find_note(const std::string& gang_key)
 }
 
 void SimulatedNccl::note_choice_point() noexcept {
-  world_.engine.choices().note_choice_point(Unguided::backend);
+  if (!world_.engine.is_over()) world_.engine.choices().note_choice_point(Unguided::backend);
 }
 
 NcclId SimulatedNccl::next_id() noexcept {

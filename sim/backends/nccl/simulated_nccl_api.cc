@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/backends/nccl/simulated_nccl.h"
+#include "sim/schedule/guide.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -128,11 +129,13 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
   SimulatedCommunicator::Joining& joining = *communicator.joining;
   if (!joining.has_joined && gpu_.is_idle()) {
     joining.has_joined = true;
+    if (Guide* guide = engine().choices().guide()) guide->publish(joining.assembly->key());
     joining.assembly->join(joining.place, joining.split);
     if (joining.assembly->is_complete())
       for (const int rank : joining.assembly->root_ranks()) nccl_.gpu_of(rank).wake_waiters();
   }
   if (!joining.assembly->is_complete()) return false;
+  if (Guide* guide = engine().choices().guide()) guide->join(joining.assembly->key());
   if (communicator.clique == nullptr) {
     const NcclAssembly::Seat seat = joining.assembly->seat_of(joining.place);
     communicator.clique = seat.clique;
@@ -205,6 +208,12 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
 
 // -- Launches --
 
+// The caller holds a lock of its gang that others wait for to launch. Explorations have given them
+// the choice before that, and are not told of such locks.
+void SimulatedNcclApi::let_others_go_first() {
+  if (!engine().choices().looks_at_once()) engine().scheduling_point();
+}
+
 void SimulatedNcclApi::check_launcher() {
   if (launcher_ != nullptr && launcher_ != &engine().current())
     refuse(NcclStatus::invalid_usage, "two threads launch concurrently on one device");
@@ -212,7 +221,7 @@ void SimulatedNcclApi::check_launcher() {
 
 void SimulatedNcclApi::begin_group() {
   const Engine::Guard guard(engine());
-  engine().scheduling_point();
+  let_others_go_first();
   check_launcher();
   if (launcher_ != nullptr) refuse(NcclStatus::invalid_usage, "a group is already open");
   launcher_ = &engine().current();
@@ -220,7 +229,7 @@ void SimulatedNcclApi::begin_group() {
 
 void SimulatedNcclApi::end_group() {
   const Engine::Guard guard(engine());
-  engine().scheduling_point();
+  let_others_go_first();
   check_launcher();
   if (launcher_ == nullptr) refuse(NcclStatus::invalid_usage, "no group is open");
   launcher_ = nullptr;
@@ -250,7 +259,7 @@ void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel
 void SimulatedNcclApi::launch(NcclCommunicator& communicator, NcclStream& stream,
                               const NcclLaunch& launch, const NcclPurpose& purpose) {
   const Engine::Guard guard(engine());
-  engine().scheduling_point();
+  let_others_go_first();
   nccl_.strikes().at_step();
   engine().check_running();
   check_launcher();
@@ -324,6 +333,12 @@ std::uint64_t SimulatedNcclApi::changes() {
   return gpu_.changes();
 }
 
+// The wait for the event has ended. Who comes just before a deadline depends on the schedule.
+void SimulatedNcclApi::note_in_time(const GpuEvent& event, TimePoint deadline) {
+  if (Guide* guide = engine().choices().guide()) guide->join(event.after);
+  if (engine().now() >= deadline) engine().choices().note_choice_point(Unguided::deadline);
+}
+
 NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
                                     std::uint64_t changes_seen) {
   const Engine::Guard guard(engine());
@@ -331,7 +346,9 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   engine().scheduling_point();
   engine().check_running();
   gpu_.settle();
-  if (events.size() > 1) nccl_.note_choice_point();
+  const Task& self = engine().current();
+  const bool is_of_gangs = self.further && self.further->is_of_gangs;
+  if (events.size() > 1 && !is_of_gangs) nccl_.note_choice_point();
   NcclHostWait awaited;
   awaited.nccl = &nccl_;
   awaited.gpu = &gpu_;
@@ -340,8 +357,10 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   while (true) {
     nccl_.strikes().at_step();
     const auto done = std::ranges::find(awaited.events, false, &GpuEvent::is_pending);
-    if (done != awaited.events.end())
+    if (done != awaited.events.end()) {
+      note_in_time(**done, deadline);
       return {NcclWake::Reason::done, static_cast<std::size_t>(done - awaited.events.begin())};
+    }
     if (gpu_.changes() != changes_seen) return {NcclWake::Reason::look, 0};
     if (engine().now() >= deadline) return {NcclWake::Reason::deadline, 0};
     block_on_device(awaited, deadline);

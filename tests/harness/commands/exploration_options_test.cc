@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "harness/run/fault_file.h"
 #include "sim/further_runs/every_schedule.h"
 
 namespace gang::harness {
@@ -31,6 +32,8 @@ TEST(ExplorationOptions, MustFitWhatIsRun) {
   };
   RunSpecification elsewhere;
   elsewhere.backend = BackendKind::sim_gloo;
+  RunSpecification with_faults = elsewhere;
+  with_faults.faults = load_faults("one_crash");
   constexpr int most = sim::most_explored_ranks;
   for (const Strategy strategy : {Strategy::automatic, Strategy::random}) {
     EXPECT_NO_THROW(check(strategy, elsewhere, 2)());
@@ -44,9 +47,10 @@ TEST(ExplorationOptions, MustFitWhatIsRun) {
               ThrowsMessage<InvalidArgument>(HasSubstr("is 'exhaustive', but --context parallel")));
   for (const Strategy strategy : {Strategy::pct, Strategy::pos}) {
     EXPECT_NO_THROW(check(strategy, {}, most)());
+    EXPECT_NO_THROW(check(strategy, elsewhere, 2)());
     EXPECT_THAT(check(strategy, {}, most + 1),
                 ThrowsMessage<InvalidArgument>(HasSubstr("must be random")));
-    EXPECT_THAT(check(strategy, elsewhere, 2),
+    EXPECT_THAT(check(strategy, with_faults, 2),
                 ThrowsMessage<InvalidArgument>(HasSubstr("must be random")));
   }
 }

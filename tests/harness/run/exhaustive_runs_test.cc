@@ -163,7 +163,10 @@ TEST(ExhaustiveRuns, AreNotMadeWhereTheyWouldShowNothing) {
   EXPECT_THAT(why_not_exhaustive({.options = {.context = sim::ContextKind::parallel}}),
               HasSubstr("--context parallel"));
   EXPECT_TRUE(can_be_watched({}));
-  EXPECT_FALSE(can_be_watched({.backend = BackendKind::sim_nccl}));
+  EXPECT_TRUE(can_be_watched({.backend = BackendKind::sim_nccl}));
+  EXPECT_FALSE(
+      can_be_watched({.backend = BackendKind::sim_nccl, .faults = load_faults("one_crash")}));
+  EXPECT_FALSE(can_be_watched({.backend = BackendKind::gloo}));
 }
 
 TEST(ExhaustiveRuns, ALargeWorldIsRunOnce) {

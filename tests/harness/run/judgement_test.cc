@@ -222,7 +222,7 @@ TEST(Summary, SaysWhyNoMoreThanASampleWasTakenOnlyIfItFoundNothing) {
                        .unguided = sim::Unguided::backend};
   const RunSpecification of_gloo{.program = "ring", .backend = BackendKind::sim_gloo};
   EXPECT_THAT(summary_of(of_gloo, exploration, 10),
-              HasSubstr("A sample: a run depends on what another backend than sim does"));
+              HasSubstr("A sample: a run depends on tests, timed waits, aborts or faults"));
   exploration.claim = Claim::found;
   exploration.failure.emplace();
   EXPECT_THAT(summary_of(of_gloo, exploration, 10), testing::Not(HasSubstr("A sample")));

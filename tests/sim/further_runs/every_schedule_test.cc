@@ -59,33 +59,6 @@ TEST(EverySchedule, IsTheSameAfterAnotherOneThatWasStoppedAndWithinOne) {
   EXPECT_EQ(runs, 2U);
 }
 
-TEST(EverySchedule, OfAnotherBackendOneRunIsMadeWithoutAGuide) {
-  SimulationOptions options{.world_size = 3, .backend = SimulatedBackend::nccl};
-  const auto seen = [&](const RankProgram& program) {
-    return run_every_schedule(
-        options,
-        [&](const SimulationOptions& unguided) {
-          EXPECT_EQ(unguided.guide, nullptr);
-          return run(unguided, program);
-        },
-        [](const ExploredRun& ran) { return ran.guide == nullptr; });
-  };
-  const EverySchedule sure = seen([](SimulatedRank& rank) { rank.root()->barrier(); });
-  EXPECT_EQ(sure.end, EverySchedule::End::all_seen);
-  EXPECT_EQ(sure.classes, 1U);
-  const RankProgram tests = [](SimulatedRank& rank) {
-    Work work = rank.root()->start_barrier();
-    work.test();
-    work.wait();
-  };
-  const EverySchedule unsure = seen(tests);
-  EXPECT_EQ(unsure.end, EverySchedule::End::unguided);
-  EXPECT_EQ(unsure.unguided, Unguided::backend);
-  EXPECT_EQ(count_contests(options,
-                           [&](const SimulationOptions& further) { return run(further, tests); }),
-            0U);
-}
-
 TEST(EverySchedule, TwoReceiversAreIndependent) {
   EXPECT_EQ(classes_of(8,
                        [](SimulatedRank& rank) {

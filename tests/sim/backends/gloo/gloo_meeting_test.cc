@@ -23,7 +23,7 @@ using testing::IsEmpty;
 struct Party final : GlooParty {
   explicit Party(std::string_view text) { std::memcpy(bytes.data(), text.data(), text.size()); }
   std::byte* data() const noexcept override { return bytes.data(); }
-  void completed(Side side, int peer) override {
+  void completed(Side side, int peer, const GlooParty&) override {
     (side == Side::send ? sent_to : got_from).push_back(peer);
   }
   void failed(Side, const std::string& reason) override { errors.push_back(reason); }
@@ -43,7 +43,7 @@ GlooTransfer whole(Party& party, std::uint64_t slot = 7) {
 
 TEST(GlooMeeting, MessagesMatchReceivesInEitherOrder) {
   for (const bool sends_first : {false, true}) {
-    GlooMeeting meeting(root_ranks);
+    GlooMeeting meeting("root", root_ranks);
     Party sender("data");
     Party receiver("----");
     const auto send = [&] { EXPECT_EQ(meeting.send(0, 1, whole(sender)), nullptr); };
@@ -57,7 +57,7 @@ TEST(GlooMeeting, MessagesMatchReceivesInEitherOrder) {
 }
 
 TEST(GlooMeeting, SlotsSourcesAndDestinationsAreIndependent) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party sender("data");
   Party receiver("----");
   meeting.send(0, 1, whole(sender, 8));
@@ -70,7 +70,7 @@ TEST(GlooMeeting, SlotsSourcesAndDestinationsAreIndependent) {
 }
 
 TEST(GlooMeeting, MessagesMatchFirstInFirstOut) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party first("aaaa");
   Party second("bbbb");
   Party receiver("----");
@@ -83,7 +83,7 @@ TEST(GlooMeeting, MessagesMatchFirstInFirstOut) {
 }
 
 TEST(GlooMeeting, ShorterMessageCompletesAndLongerOneFailsBothSides) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party sender("data");
   Party receiver("----");
   meeting.receive(1, 0, whole(receiver));
@@ -98,7 +98,7 @@ TEST(GlooMeeting, ShorterMessageCompletesAndLongerOneFailsBothSides) {
 }
 
 TEST(GlooMeeting, ReceiveFromSeveralMatchesAnySource) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party sender("data");
   Party receiver("----");
   meeting.receive_from_any(1, whole(receiver), {false, false, true});
@@ -112,7 +112,7 @@ TEST(GlooMeeting, ReceiveFromSeveralMatchesAnySource) {
 }
 
 TEST(GlooMeeting, ClosingAConnectionFailsPendingTransfersOnBothSides) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party zero("zero");
   Party one("one!");
   Party two("two!");
@@ -130,7 +130,7 @@ TEST(GlooMeeting, ClosingAConnectionFailsPendingTransfersOnBothSides) {
 }
 
 TEST(GlooMeeting, CancelledTransfersAreDropped) {
-  GlooMeeting meeting(root_ranks);
+  GlooMeeting meeting("root", root_ranks);
   Party zero("zero");
   Party one("one!");
   meeting.send(0, 1, whole(zero));
@@ -145,7 +145,7 @@ TEST(GlooMeeting, CancelledTransfersAreDropped) {
 }
 
 TEST(GlooMeeting, KnowsItsMembersInTheRootGang) {
-  const GlooMeeting meeting(root_ranks);
+  const GlooMeeting meeting("root", root_ranks);
   EXPECT_EQ(meeting.size(), 3);
   EXPECT_EQ(meeting.root_rank_of(2), 6);
 }
@@ -168,7 +168,7 @@ struct ScriptedFates final : MessageFates {
 
 TEST(GlooMeeting, HeldMessageDelaysLaterOnes) {
   ScriptedFates fates;
-  GlooMeeting meeting(root_ranks, &fates);
+  GlooMeeting meeting("root", root_ranks, &fates);
   Party first("one_");
   Party second("two_");
   Party receiver("----");
@@ -190,7 +190,7 @@ TEST(GlooMeeting, HeldMessageDelaysLaterOnes) {
 
 TEST(GlooMeeting, LostMessageStallsItsConnectionForever) {
   ScriptedFates fates;
-  GlooMeeting meeting(root_ranks, &fates);
+  GlooMeeting meeting("root", root_ranks, &fates);
   Party lost("lost");
   Party later("data");
   Party receiver("----");
@@ -209,7 +209,7 @@ TEST(GlooMeeting, LostMessageStallsItsConnectionForever) {
 
 TEST(GlooMeeting, HeldMessageIsDroppedWithItsMemory) {
   ScriptedFates fates;
-  GlooMeeting meeting(root_ranks, &fates);
+  GlooMeeting meeting("root", root_ranks, &fates);
   Party held("data");
   Party receiver("----");
   fates.next = {.kind = LinkFate::Kind::is_held, .until = TimePoint{1}};
@@ -223,7 +223,7 @@ TEST(GlooMeeting, HeldMessageIsDroppedWithItsMemory) {
 TEST(GlooMeeting, MessagesMayBeCorruptedInTransit) {
   ScriptedFates fates;
   const ArmedFault fault;
-  GlooMeeting meeting(root_ranks, &fates);
+  GlooMeeting meeting("root", root_ranks, &fates);
   Party sender("data");
   Party receiver("----");
   fates.next = {.fault = &const_cast<ArmedFault&>(fault)};
@@ -235,7 +235,7 @@ TEST(GlooMeeting, MessagesMayBeCorruptedInTransit) {
 
 TEST(GlooMeeting, SilentProcessNeverSendsItsUnsentMessages) {
   ScriptedFates fates;
-  GlooMeeting meeting(root_ranks, &fates);
+  GlooMeeting meeting("root", root_ranks, &fates);
   Party sender("data");
   Party receiver("----");
   Party any("----");

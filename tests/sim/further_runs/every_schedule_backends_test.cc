@@ -1,0 +1,183 @@
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/further_runs/every_schedule.h"
+#include "tests/sim/worlds.h"
+
+namespace gang::sim {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace)
+
+using End = EverySchedule::End;
+
+struct SeenRuns {
+  EverySchedule every;
+  std::set<Outcome> outcomes;
+  int without_guide = 0;
+};
+
+SeenRuns runs_of(const SimulationOptions& options, const RankProgram& program) {
+  SeenRuns seen;
+  seen.every = run_every_schedule(
+      options, [&](const SimulationOptions& again) { return run(again, program); },
+      [&](const ExploredRun& ran) {
+        seen.outcomes.insert(ran.report.outcome);
+        if (ran.guide == nullptr) ++seen.without_guide;
+        return true;
+      });
+  return seen;
+}
+
+void gather_from_any(SimulatedRank& rank) {
+  std::int32_t value = rank.rank();
+  if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+  for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
+}
+
+TEST(EveryScheduleOverGloo, SendersToOneReceiverComeInEveryOrder) {
+  std::uint64_t orders = 1;
+  for (int senders = 1; senders <= 5; ++senders) {
+    orders *= static_cast<std::uint64_t>(senders);
+    const SeenRuns seen =
+        runs_of({.world_size = senders + 1, .backend = SimulatedBackend::gloo}, gather_from_any);
+    EXPECT_EQ(seen.every.end, End::all_seen);
+    EXPECT_EQ(seen.every.classes, orders);
+  }
+}
+
+TEST(EveryScheduleOverGloo, TheDecisiveChoiceNamesTheReceiveAndBothSends) {
+  const EverySchedule every = run_every_schedule(
+      {.world_size = 3, .backend = SimulatedBackend::gloo},
+      [](const SimulationOptions& again) {
+        return run(again, [](SimulatedRank& rank) {
+          std::int32_t value = rank.rank();
+          if (rank.rank() != 0)
+            return rank.root()->send(view_of(value), 0, 0, {}, CallSite::at("send", 1));
+          rank.root()->recv(view_of(value), any_rank, 0, {}, CallSite::at("receive", 2));
+          if (value == 2) throw std::runtime_error("rank 2 was first");
+          rank.root()->recv(view_of(value));
+        });
+      },
+      [](const ExploredRun& ran) { return ran.report.holds(); });
+  ASSERT_TRUE(every.decisive && every.decisive->receive);
+  EXPECT_EQ(every.decisive->receive->site.line, 2U);
+  EXPECT_EQ(every.decisive->receive->rank, 0);
+  EXPECT_EQ(every.decisive->first.rank + every.decisive->second.rank, 3);
+  EXPECT_EQ(every.decisive->first.site.line, 1U);
+  EXPECT_EQ(every.holds_otherwise, true);
+}
+
+// Which of several contexts was there at once is not noted.
+TEST(EveryScheduleOverGloo, ThreadsOnOneGangAreNotCovered) {
+  const SeenRuns seen =
+      runs_of({.world_size = 2, .backend = SimulatedBackend::gloo}, [](SimulatedRank& rank) {
+        const auto gang = rank.root();
+        std::int32_t values[] = {1, 2};
+        if (rank.rank() == 1) {
+          for (std::int32_t& value : values) gang->recv(view_of(value), 0);
+          return;
+        }
+        const auto thread =
+            rank.runtime().start_thread("sender", [&] { gang->send(view_of(values[0]), 1); });
+        gang->send(view_of(values[1]), 1);
+        thread->join();
+      });
+  EXPECT_EQ(seen.every.end, End::unguided);
+  EXPECT_EQ(seen.every.unguided, Unguided::threads_on_gang);
+}
+
+class EveryScheduleOver : public testing::TestWithParam<SimulatedBackend> {
+ protected:
+  SeenRuns runs_of(int world_size, const RankProgram& program) const {
+    return sim::runs_of({.world_size = world_size, .backend = GetParam()}, program);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, EveryScheduleOver,
+                         testing::Values(SimulatedBackend::gloo, SimulatedBackend::nccl));
+
+TEST_P(EveryScheduleOver, OneRunIsAsAnyOtherWhereNobodyLooks) {
+  const SeenRuns seen = runs_of(3, [](SimulatedRank& rank) {
+    const auto pair = rank.root()->split({.color = rank.rank() / 2});
+    std::int32_t first = 1;
+    std::int32_t second = 1;
+    Work on_pair = pair->start_all_reduce(view_of(first), ReduceOperation::sum);
+    Work on_all = rank.root()->start_all_reduce(view_of(second), ReduceOperation::sum);
+    on_pair.wait();
+    on_all.wait();
+    rank.root()->barrier();
+  });
+  EXPECT_EQ(seen.every.end, End::all_seen);
+  EXPECT_EQ(seen.every.classes, 1U);
+  EXPECT_THAT(seen.outcomes, testing::ElementsAre(Outcome::completed));
+}
+
+TEST_P(EveryScheduleOver, WhatLooksIsNotSaidToBeSeenWhole) {
+  constexpr auto tests = [](Work& work) { work.test(); };
+  constexpr auto waits_for_a_while = [](Work& work) { work.wait(std::chrono::milliseconds(1)); };
+  constexpr auto waits_for_any = [](Work& work) { Work::wait_any({&work, 1}); };
+  for (void (*look)(Work&) : {+tests, +waits_for_a_while, +waits_for_any}) {
+    const SeenRuns seen = runs_of(2, [look](SimulatedRank& rank) {
+      Work work = rank.root()->start_barrier();
+      look(work);
+      if (!work.test()) work.wait();
+    });
+    EXPECT_EQ(seen.every.end, End::unguided);
+    EXPECT_EQ(seen.every.unguided, Unguided::backend);
+  }
+}
+
+TEST_P(EveryScheduleOver, LocksOfAProgramAreTakenInEveryOrder) {
+  const SeenRuns seen = runs_of(2, [](SimulatedRank& rank) {
+    const auto mutex = rank.runtime().make_mutex();
+    const auto use = [&mutex] { const std::unique_lock<RuntimeMutex> lock(*mutex); };
+    rank.root()->barrier();
+    const auto thread = rank.runtime().start_thread("other", use);
+    use();
+    thread->join();
+    rank.root()->barrier();
+  });
+  EXPECT_EQ(seen.every.end, End::all_seen);
+  EXPECT_EQ(seen.every.classes, 4U);  // two orders on each of two ranks
+}
+
+TEST_P(EveryScheduleOver, UnderFaultsOneRunIsMadeWithoutAGuide) {
+  SimulationOptions options{.world_size = 2, .backend = GetParam()};
+  Fault fault{.kind = FaultKind::slow, .ranks = {0}};
+  fault.delay = Duration(std::chrono::seconds(1));
+  options.faults = std::make_shared<const FaultPlan>(FaultPlan{.faults = {fault}});
+  const SeenRuns seen = sim::runs_of(options, [](SimulatedRank& rank) { rank.root()->barrier(); });
+  EXPECT_EQ(seen.without_guide, 1);
+  EXPECT_EQ(seen.every.end, End::unguided);
+  EXPECT_EQ(count_contests(options,
+                           [](const SimulationOptions& further) {
+                             return run(further,
+                                        [](SimulatedRank& rank) { rank.root()->barrier(); });
+                           }),
+            0U);
+}
+
+// Each of two contexts of a rank launches on its own gang: if they come in another order than those
+// of the peer, each device waits for the other one.
+TEST(EveryScheduleOverNccl, ThreadsOfARankLaunchInEitherOrder) {
+  const SeenRuns seen =
+      runs_of({.world_size = 2, .backend = SimulatedBackend::nccl}, [](SimulatedRank& rank) {
+        const auto first = rank.root()->split({.color = 0}, {.name = "first"});
+        const auto second = rank.root()->split({.color = 0}, {.name = "second"});
+        const auto thread = rank.runtime().start_thread("other", [&first] { first->barrier(); });
+        second->barrier();
+        thread->join();
+      });
+  EXPECT_EQ(seen.every.end, End::all_seen);
+  EXPECT_THAT(seen.outcomes, testing::ElementsAre(Outcome::completed, Outcome::deadlock));
+}
+
+}  // namespace
+}  // namespace gang::sim
