@@ -215,7 +215,7 @@ constexpr LawRow<JudgeExploration> laws_of_explored_backends[] = {
     {"other_backends_end_no_otherwise",
      "100 random schedules over Gloo or NCCL, whose threads they switch at each lock, end as some "
      "run of the exploration does; no class is run twice",
-     judge_against_random, 60},
+     judge_against_random, 200},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_calls_explored[] = {

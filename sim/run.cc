@@ -168,6 +168,8 @@ bool Run::timeouts_fire() const noexcept {
          (faults_ != nullptr && faults_->have_fired());
 }
 
+bool Run::let_devices_go_on() { return foreign_gangs_ != nullptr && foreign_gangs_->go_on(); }
+
 bool Run::let_time_pass() {
   if (matching_.mismatches().fail_complete()) return true;
   if (only_frozen_are_left()) return end(ending_.outcome), true;

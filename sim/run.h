@@ -51,6 +51,7 @@ class Run final : public EngineClient {
   bool are_calls_plain() const noexcept override;
   void unwinding(const Task& self) override { call_stacks_.note(self); }
   void context_left_behind(const Task& task, LeftBehindBy why) override;
+  bool let_devices_go_on() override;
   bool let_time_pass() override;
   void pass_time(Duration step) override { time_.pass(step); }
   void give_verdict() override;

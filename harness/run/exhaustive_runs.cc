@@ -302,6 +302,13 @@ std::string to_text(const sim::Contest& contest) {
       return fmt::format("{} used a key of the store{} before {} did{}",
                          context_of(first, first_name), place_of(first),
                          context_of(second, second_name), place_of(second));
+    case sim::AccessKind::device:
+      if (first_name != second_name)
+        return fmt::format("{} launched its operation{} before {} launched its{}",
+                           context_of(first, first_name), place_of(first),
+                           context_of(second, second_name), place_of(second));
+      return fmt::format("the device of rank {} started the operation{} before the one{}",
+                         first.rank, place_of(first), place_of(second));
     case sim::AccessKind::fault:
       return fmt::format("{} {} before {} {}", context_of(first, first_name),
                          first.mode == sim::AccessMode::write ? "met its fault" : "went on",

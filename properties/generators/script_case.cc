@@ -227,7 +227,8 @@ ScriptCase generate_faulty_choices(Draw& draw) {
 ScriptCase generate_choices_elsewhere(Draw& draw) {
   using enum sim::SimulatedBackend;
   ScriptCase script = generate_choices(draw);
-  script.backend = draw.one_in(2) ? gloo : nccl;
+  script.backend = draw.one_in(3) ? gloo : nccl;
+  if (script.backend == nccl && draw.one_in(2)) script.order = sim::LaunchOrder::any;
   constexpr std::array explored = {Kind::barrier, Kind::send, Kind::receive, Kind::sleep};
   for (auto& calls : script.calls)
     for (ScriptedCall& call : calls) {
@@ -279,7 +280,8 @@ bool has_pairs(const ScriptCase& script) {
 
 sim::SimulationOptions options_of(const ScriptCase& script) {
   sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size()),
-                                 .backend = script.backend};
+                                 .backend = script.backend,
+                                 .nccl = {.order = script.order}};
   if (!script.faults.empty())
     options.faults =
         std::make_shared<const sim::FaultPlan>(sim::FaultPlan{.faults = script.faults});
@@ -306,10 +308,11 @@ sim::RankProgram program_of(const ScriptCase& script) {
 }
 
 std::string to_text(const ScriptCase& script) {
-  std::string text =
-      fmt::format("{} ranks{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
-                  script.handles_errors ? ", which handle errors" : "",
-                  script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
+  std::string text = fmt::format(
+      "{} ranks{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+      script.order == sim::LaunchOrder::any ? ", whose devices start kernels in any order" : "",
+      script.handles_errors ? ", which handle errors" : "",
+      script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
   for (const sim::Fault& fault : script.faults) text += to_string(fault) + '\n';
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
@@ -343,6 +346,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   }
   simpler.reset(&ScriptCase::handles_errors);
   simpler.reset(&ScriptCase::ends_by_what_it_saw);
+  simpler.reset(&ScriptCase::order);
   simpler.reset(&ScriptCase::backend);
   return simpler.take();
 }

@@ -47,6 +47,7 @@ struct ScriptCase {
   bool ends_by_what_it_saw = false;
   std::vector<sim::Fault> faults = {};  // drawn
   sim::SimulatedBackend backend = sim::SimulatedBackend::sim;
+  sim::LaunchOrder order = sim::LaunchOrder::host;
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };

@@ -63,6 +63,14 @@ std::uint64_t Choices::draw() {
   return number;
 }
 
+std::size_t Choices::pick(std::span<const Access> ways) {
+  if (!is_guided_) return draw() % ways.size();
+  note_guided_choice();
+  const std::size_t picked = guide_->pick(ways);
+  if (is_recording_) recorded_.draws.push_back(picked);
+  return picked;
+}
+
 void Choices::check_replayed_to_the_end() {
   if (!options_.replay || asked_ == options_.replay->choices.size()) return;
   divergence_ = fmt::format("step {}: the run has ended, but the schedule has {} steps", asked_,

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "sim/options/simulation_options.h"
 #include "sim/report/certainty.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/scheduler.h"
+#include "sim/schedule/step_log.h"
 #include "sim/state/task.h"
 
 namespace gang::sim {
@@ -75,6 +77,9 @@ class Choices {
 
   // A random number that is part of the schedule.
   std::uint64_t draw();
+
+  // One of `ways`, which a Guide that leads the run tries all (Guide::pick); otherwise drawn.
+  std::size_t pick(std::span<const Access> ways);
 
   // From here on the program's course may depend on the schedule: a poll, a choice among senders, a
   // further context, a timeout.

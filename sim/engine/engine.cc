@@ -161,6 +161,7 @@ void Engine::freeze(const RankState& rank) {
 
 void Engine::on_idle() {
   GANGSIM_INVARIANT(!is_over_, "a context is left that nothing can end");
+  if (client_.let_devices_go_on()) return;
   if (Guide* guide = choices_.guide()) guide->rests();
   if (polls_.may_succeed() && resume(polls_.waiting())) return;
   if (resume(outside_waits_)) return;

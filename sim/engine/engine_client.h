@@ -30,6 +30,9 @@ class EngineClient {
   // The run is over, and `self` is about to be unwound.
   virtual void unwinding(const Task& self) = 0;
 
+  // No context can run. Returns whether a device went on by itself with what it had been given.
+  virtual bool let_devices_go_on() { return false; }
+
   // No context can run. Returns whether one can now, because time has passed or the run has ended.
   virtual bool let_time_pass() = 0;
 

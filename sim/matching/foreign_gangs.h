@@ -32,6 +32,9 @@ class ForeignGangs {
   // Operations held up by faults may be due now.
   virtual void release_held() {}
 
+  // No context can run: devices go on with what they have been given. Whether any did.
+  virtual bool go_on() { return false; }
+
   // Adds findings for why the dead contexts of `blocked` wait, where this backend knows more than
   // they do. Returns whether that explains it, by these or by findings of the run.
   virtual bool report_causes(const BlockedWorld& /*blocked*/, VerdictCertainty& /*certainty*/,

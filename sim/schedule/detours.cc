@@ -29,6 +29,7 @@ std::string_view deed_of(AccessKind kind) noexcept {
       return "store";
     case AccessKind::call:
     case AccessKind::arrival:
+    case AccessKind::device:
       break;
   }
   return "call";
@@ -90,6 +91,9 @@ class StepNames {
   std::map<std::pair<TaskId, std::string>, std::uint64_t> numbers_;
 };
 
+// Of a pick, from 0.
+std::string name_of_way(std::size_t way) { return fmt::format("ready kernel {}", way + 1); }
+
 class NamedDetours final : public DetourSampler {
  public:
   NamedDetours(std::vector<Detour> detours, const StepLog& log)
@@ -106,6 +110,16 @@ class NamedDetours final : public DetourSampler {
       }
     }
     return next_in_order(enabled, current_);
+  }
+
+  std::size_t pick(std::size_t ways) override {
+    const auto detour = std::ranges::find(left_, last_, &Detour::after);
+    for (std::size_t way = 1; way < ways && detour != left_.end(); ++way)
+      if (detour->take == name_of_way(way)) {
+        left_.erase(detour);
+        return way;
+      }
+    return 0;
   }
 
   void note_step(const SampledStep& step) override {
@@ -143,8 +157,16 @@ std::vector<Detour> detours_of(const StepLog& log) {
   std::size_t choice = 0;
   for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
     const TaskId task = tasks.at(context);
+    const StepChoice& made = log.choices[choice];
     enabled.clear();
-    for (const StepKey key : log.enabled_at(log.choices[choice])) enabled.push_back(tasks.at(key));
+    if (made.first_way) {
+      const std::span<const StepKey> ways = log.enabled_at(made);
+      const auto way = std::ranges::find(ways, made.chosen) - ways.begin();
+      if (way != 0) detours.push_back({last, name_of_way(static_cast<std::size_t>(way))});
+      enabled.push_back(task);
+    } else {
+      for (const StepKey key : log.enabled_at(made)) enabled.push_back(tasks.at(key));
+    }
     if (next_in_order(enabled, current) != task) detours.push_back({last, names.context(task)});
     last = names.step(task, accesses);
     current = task;

@@ -24,10 +24,11 @@ struct StepLabel {
   }
 };
 
-// After a step, another context makes the next one than would by itself.
+// After a step, another context makes the next one than would by itself, or the same one goes on in
+// another way.
 struct Detour {
   StepLabel after;
-  std::string take;  // the context, as in StepLabel
+  std::string take;  // the context, as in StepLabel; of a pick: "ready kernel 2"
 
   friend bool operator==(const Detour&, const Detour&) = default;
 };

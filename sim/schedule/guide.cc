@@ -66,6 +66,21 @@ void Guide::watch(TaskId chosen) {
   if (!wanted_.empty()) wanted_.erase(chosen);
 }
 
+std::size_t Guide::pick(std::span<const Access> ways) {
+  end_step();
+  std::size_t chosen = 0;
+  if (made_choices_ < beginning_.choices.size()) {
+    const auto way = std::ranges::find(ways, beginning_.choices[made_choices_], &Access::object);
+    has_diverged_ |= way == ways.end();
+    if (way != ways.end()) chosen = static_cast<std::size_t>(way - ways.begin());
+  } else if (sampler_ != nullptr) {
+    chosen = sampler_->pick(ways.size());
+  }
+  note_pick(ways, chosen);
+  ++made_choices_;
+  return chosen;
+}
+
 TaskId Guide::next_context(TaskId current) {
   if (made_choices_ < beginning_.choices.size()) return beginning_choice();
   return sampler_ != nullptr ? sampler_->choose(enabled_) : next_awake(current);

@@ -57,6 +57,10 @@ class Guide : public StepWriter {
   void watch(TaskId chosen);
   // The context that makes the next step; throws ScheduleDivergence if the run ends here.
   TaskId choose(const RunnableSet& runnable, TaskId current);
+  // In which of `ways` the current context goes on, where all are to be tried. Their objects are
+  // their names, which no others of the run have; what the context does between its last choice and
+  // this one does not commute with anything that it may do until its next one.
+  std::size_t pick(std::span<const Access> ways);
 
   // -- Told by mutexes --
 

@@ -20,6 +20,8 @@ class PctSampler final : public Sampler {
     return *std::ranges::max_element(enabled, {}, [this](TaskId task) { return priority(task); });
   }
 
+  std::size_t pick(std::size_t ways) override { return random_.below(ways); }
+
   void note_step(const SampledStep& step) override {
     if (changes_.empty() || !known_.is_contested(step.accesses)) return;
     ++contested_;

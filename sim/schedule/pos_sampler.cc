@@ -17,6 +17,8 @@ class PosSampler final : public Sampler {
                                      [this](TaskId task) { return of(task).priority; });
   }
 
+  std::size_t pick(std::size_t ways) override { return random_.below(ways); }
+
   void note_step(const SampledStep& step) override {
     Next& made = of(step.task);
     made.context = step.context;

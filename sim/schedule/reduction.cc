@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::size_t most_bytes_of_tree = std::size_t{1} << 30;
 
+// Those that need not make their step right after another one that is tried here: not the ways of a
+// pick, of which the context goes on in one only.
+std::span<const ScheduleTree::Tried> asleep_after(const ScheduleTree::Node& node) noexcept {
+  return node.is_pick ? std::span<const ScheduleTree::Tried>() : node.all_tried();
+}
+
 }  // namespace
 
 std::optional<Beginning> Reduction::next() {
@@ -29,7 +35,7 @@ std::optional<Beginning> Reduction::next() {
       beginning.choices.back() = node->running->context;
       for (const Node* step = node; step->parent != nullptr; step = step->parent)
         beginning.choices[step->depth - 1] = step->context;
-      for (const ScheduleTree::Tried& tried : node->all_tried())
+      for (const ScheduleTree::Tried& tried : asleep_after(*node))
         beginning.sleeping.push_back({tried.context, tried.accesses});
       decide(beginning.choices, *node->running);
       return beginning;
@@ -81,6 +87,7 @@ void Reduction::learn(const Guide& guide, Reversals& reversals) {
   ++(guide.is_cut() ? cut_ : classes_);
   if (!take_nodes(guide)) return;
   if (reversals.read_with() != known_.get()) reversals.read(log, *known_, began.first_new_step());
+  find_other_ways(log, began.first_new_step());
   find_alternatives(log, reversals);
   if (branch != nullptr && !branch->left.empty()) tree_.open(*branch);
   tree_.release(path_.back());
@@ -163,6 +170,7 @@ std::vector<Access>& Reduction::add_step(std::size_t step, const StepLog& log,
     path_[step] = node;
     const std::span<const StepKey> enabled = log.enabled_at(choice);
     node->enabled.assign(enabled.begin(), enabled.end());
+    node->is_pick = choice.first_way.has_value();
     if (before != nullptr) fall_asleep(*before, *node);
   }
   return ScheduleTree::try_context(*path_[step], choice.chosen);
@@ -173,17 +181,38 @@ std::vector<Access>& Reduction::add_step(std::size_t step, const StepLog& log,
 void Reduction::fall_asleep(const Node& before, Node& node) const {
   const std::span<const ScheduleTree::Tried> tried = before.all_tried();
   const std::vector<Access>& made = tried.back().accesses;
+  const std::span<const ScheduleTree::Tried> others =
+      asleep_after(before).first(before.is_pick ? 0 : tried.size() - 1);
   for (const SleepingStep& sleeping : before.sleeping)
     if (!conflict(sleeping.accesses, made, *known_)) node.sleeping.push_back(sleeping);
-  for (const ScheduleTree::Tried& other : tried.first(tried.size() - 1))
+  for (const ScheduleTree::Tried& other : others)
     if (!conflict(other.accesses, made, *known_))
       node.sleeping.push_back({other.context, other.accesses});
 }
 
+// All ways of the picks that this run was the first to make.
+void Reduction::find_other_ways(const StepLog& log, std::size_t first_step) {
+  for (std::size_t step = first_step; step < log.choices.size(); ++step) {
+    const StepChoice& choice = log.choices[step];
+    if (!choice.first_way || path_[step]->tried_count > 1) continue;
+    const std::span<const Access> ways = log.ways_at(choice);
+    const Access& made = *std::ranges::find(ways, choice.chosen, &Access::object);
+    for (const Access& way : ways)
+      if (!path_[step]->knows(way.object))
+        path_[step]->left.push_back({way.object, choice.chosen, {.first = made, .second = way}});
+    tree_.open(*path_[step]);
+  }
+}
+
 void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals) {
-  contests_ = std::max<std::uint64_t>(contests_, reversals.order().races().size());
+  const auto picks = std::ranges::count_if(
+      log.choices, [](const StepChoice& choice) { return choice.first_way.has_value(); });
+  contests_ = std::max<std::uint64_t>(
+      contests_, reversals.order().races().size() + static_cast<std::uint64_t>(picks));
   for (const Reversal& reversal : reversals.all()) {
-    Node& node = *path_[reversal.race.first_step];
+    std::size_t first_step = reversal.race.first_step;
+    while (path_[first_step]->is_pick) --first_step;  // the step that the context makes so
+    Node& node = *path_[first_step];
     const std::span<const StepKey> initials = reversals.initials_of(reversal);
     if (std::ranges::any_of(initials, [&](StepKey context) { return node.knows(context); }))
       continue;
@@ -192,7 +221,7 @@ void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals
       return std::ranges::find(node.enabled, context) != node.enabled.end();
     });
     if (found == initials.end()) continue;
-    node.left.push_back({*found, log.choices[reversal.race.first_step].chosen,
+    node.left.push_back({*found, log.choices[first_step].chosen,
                          contest_of(log, reversals.order(), reversal.race)});
     tree_.open(node);
   }

@@ -83,6 +83,7 @@ class Reduction {
   bool take_nodes(const Guide& guide);
   std::vector<Access>& add_step(std::size_t step, const StepLog& log, std::size_t known_nodes);
   void fall_asleep(const Node& before, Node& node) const;
+  void find_other_ways(const StepLog& log, std::size_t first_step);
   void find_alternatives(const StepLog& log, const Reversals& reversals);
 
   ScheduleTree tree_;

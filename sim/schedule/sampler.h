@@ -26,6 +26,9 @@ class Sampler {
   // One of `enabled`, which is not empty.
   virtual TaskId choose(std::span<const TaskId> enabled) = 0;
 
+  // In which of `ways` ways, 2 or more, the context that makes the step goes on.
+  virtual std::size_t pick(std::size_t /*ways*/) { return 0; }
+
   // The step that was chosen has been made.
   virtual void note_step(const SampledStep& step) = 0;
 };

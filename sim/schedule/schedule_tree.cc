@@ -41,7 +41,7 @@ ScheduleTree::Node* ScheduleTree::add(Node* parent, StepKey context) {
   node->children = 0;
   node->number = next_number_++;
   node->bytes = 0;
-  node->is_listed = false;
+  node->is_listed = node->is_pick = false;
   node->enabled.clear();
   node->sleeping.clear();
   node->tried_count = 0;

@@ -36,6 +36,7 @@ class ScheduleTree {
     std::uint64_t number = 0;  // in the order of their making
     std::size_t bytes = 0;
     bool is_listed = false;  // among the open ones
+    bool is_pick = false;    // those that could make the step are ways of a pick
     std::vector<StepKey> enabled;
     std::vector<SleepingStep> sleeping;  // accesses are those of ancestors' tried
     std::vector<Tried> tried;

@@ -14,6 +14,7 @@ void StepLog::clear() noexcept {
   accesses.clear();
   choices.clear();
   enabled.clear();
+  ways.clear();
   contexts.clear();
   names.clear();
   parents.clear();

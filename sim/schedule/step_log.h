@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ enum class AccessKind : std::uint8_t {
   look,          // sees whether such an operation has ended
   fault,         // a fault happens, or something depends on whether one has
   key,           // uses a key of a store
+  device,        // launches on a device, or is what it starts first of what is ready
 };
 
 // Two accesses to one object commute unless one of them writes, or one arrives and one looks.
@@ -92,12 +94,14 @@ struct StepMark {
   std::uint64_t value = 0;
 };
 
-// A choice of a step, and those who could have made it.
+// A choice of a step, and those who could have made it; or a pick, which the context of the step
+// before makes, and the ways in which it goes on.
 struct StepChoice {
   StepKey chosen = 0;
-  std::size_t mark = 0;           // of the step, in StepLog::marks
-  std::size_t first_enabled = 0;  // in StepLog::enabled
-  std::size_t enabled_count = 0;  // the chosen one included
+  std::size_t mark = 0;                  // of the step, in StepLog::marks
+  std::size_t first_enabled = 0;         // in StepLog::enabled
+  std::size_t enabled_count = 0;         // the chosen one included
+  std::optional<std::size_t> first_way;  // of a pick: in StepLog::ways
 };
 
 struct StepLog {
@@ -105,6 +109,7 @@ struct StepLog {
   std::vector<Access> accesses;
   std::vector<StepChoice> choices;
   std::vector<StepKey> enabled;    // of the choices, in the order of their ids
+  std::vector<Access> ways;        // of the picks, in the order of `enabled`
   std::vector<StepKey> contexts;   // by TaskId
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
   std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
@@ -122,6 +127,12 @@ struct StepLog {
   // Who could have made the step.
   std::span<const StepKey> enabled_at(const StepChoice& choice) const noexcept {
     return std::span(enabled).subspan(choice.first_enabled, choice.enabled_count);
+  }
+
+  // The ways of a pick; empty for other choices.
+  std::span<const Access> ways_at(const StepChoice& choice) const noexcept {
+    if (!choice.first_way) return {};
+    return std::span(ways).subspan(*choice.first_way, choice.enabled_count);
   }
 
   void clear() noexcept;

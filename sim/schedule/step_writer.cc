@@ -41,12 +41,27 @@ void StepWriter::note_choice(const std::vector<TaskId>& enabled, TaskId chosen) 
   step_accesses_ = log_.accesses.size();
 }
 
+void StepWriter::note_pick(std::span<const Access> ways, std::size_t chosen) {
+  if (is_full_) return;
+  log_.choices.push_back({.chosen = ways[chosen].object,
+                          .mark = log_.marks.size(),
+                          .first_enabled = log_.enabled.size(),
+                          .enabled_count = ways.size(),
+                          .first_way = log_.ways.size()});
+  for (const Access& way : ways) log_.enabled.push_back(way.object);
+  log_.ways.insert(log_.ways.end(), ways.begin(), ways.end());
+  mark(StepMark::Kind::step, log_.choices.size() - 1);
+  step_accesses_ = log_.accesses.size();
+  access(ways[chosen]);
+}
+
 void StepWriter::give_up() noexcept {
   is_full_ = true;
   log_.marks = {};
   log_.accesses = {};
   log_.choices = {};
   log_.enabled = {};
+  log_.ways = {};
   log_.taken = {};
 }
 

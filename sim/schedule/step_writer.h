@@ -49,6 +49,8 @@ class StepWriter {
   }
   // A choice that `enabled` contexts had.
   void note_choice(const std::vector<TaskId>& enabled, TaskId chosen);
+  // The current context goes on in one of `ways`: a step of its own, which does what that says.
+  void note_pick(std::span<const Access> ways, std::size_t chosen);
 
   StepKey key_of(TaskId task) const noexcept { return log_.contexts[task]; }
   TaskId current() const noexcept { return current_; }

@@ -27,7 +27,7 @@ void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
     stream.last_step_key = kernel->step_key;
   }
   stream.items.push_back({std::move(kernel), nullptr});
-  if (model_.order == LaunchOrder::host || world_.engine.choices().draw() % 2 == 0) settle();
+  if (model_.order == LaunchOrder::host) settle();
 }
 
 void NcclGpu::act(GpuStream& stream, std::function<void()> action) {
@@ -47,8 +47,9 @@ void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
 }
 
 // Does nothing after the run, when the streams' memory may be gone.
-void NcclGpu::settle() {
-  if (world_.engine.is_over()) return;
+bool NcclGpu::settle() {
+  if (world_.engine.is_over()) return false;
+  if (model_.order == LaunchOrder::any) return settle_one();
   std::vector<NcclGpu*> touched = {this};
   is_touched_ = true;
   while (!touched.empty()) {
@@ -57,38 +58,55 @@ void NcclGpu::settle() {
     gpu->is_touched_ = false;
     gpu->step(touched);
   }
+  return false;
+}
+
+bool NcclGpu::settle_one() {
+  run_actions();
+  const std::uint64_t picks_before = picks_;
+  if (NcclKernel* const next = next_kernel()) {
+    std::vector<NcclGpu*> touched;
+    start(*next, touched);
+    for (NcclGpu* gpu : touched) {
+      gpu->is_touched_ = false;
+      gpu->run_actions();
+    }
+    run_actions();
+  }
+  return picks_ != picks_before;
 }
 
 void NcclGpu::step(std::vector<NcclGpu*>& touched) {
   while (true) {
-    while (run_actions()) {
-    }
+    run_actions();
     NcclKernel* const next = next_kernel();
     if (next == nullptr) return;
     start(*next, touched);
   }
 }
 
-// Returns whether any action ran.
-bool NcclGpu::run_actions() {
-  bool has_run = false;
-  for (GpuStream* stream : streams_) {
-    while (!stream->items.empty() && stream->items.front().kernel == nullptr) {
-      const GpuStream::Item item = std::move(stream->items.front());
-      stream->items.pop_front();
-      item.action();
-      has_run = true;
+// An action may make others, on any stream, the first ones of theirs.
+void NcclGpu::run_actions() {
+  for (bool has_run = true; has_run;) {
+    has_run = false;
+    for (GpuStream* stream : streams_) {
+      while (!stream->items.empty() && stream->items.front().kernel == nullptr) {
+        const GpuStream::Item item = std::move(stream->items.front());
+        stream->items.pop_front();
+        item.action();
+        has_run = true;
+      }
     }
+    if (has_run && is_idle()) wake_waiters();
   }
-  if (has_run && is_idle()) wake_waiters();
-  return has_run;
 }
 
-NcclKernel* NcclGpu::next_kernel() {
-  if (resident_.size() >= static_cast<std::size_t>(model_.resident)) return nullptr;
+// The kernels that could start next.
+std::vector<NcclKernel*> NcclGpu::ready() const {
   std::vector<NcclKernel*> heads;
+  if (resident_.size() >= static_cast<std::size_t>(model_.resident)) return heads;
   NcclKernel* first = nullptr;  // among all queued kernels
-  for (GpuStream* stream : streams_) {
+  for (const GpuStream* stream : streams_) {
     for (const GpuStream::Item& item : stream->items) {
       NcclKernel* const kernel = item.kernel.get();
       if (kernel == nullptr || kernel->state != NcclKernel::State::queued) continue;
@@ -96,10 +114,30 @@ NcclKernel* NcclGpu::next_kernel() {
       if (first == nullptr || kernel->serial < first->serial) first = kernel;
     }
   }
-  if (heads.empty()) return nullptr;
   if (model_.order == LaunchOrder::host)
-    return std::ranges::find(heads, first) != heads.end() ? first : nullptr;
-  return heads.size() == 1 ? heads.front() : heads[world_.engine.choices().draw() % heads.size()];
+    std::erase_if(heads, [first](const NcclKernel* head) { return head != first; });
+  std::ranges::sort(heads, {}, &NcclKernel::serial);
+  return heads;
+}
+
+bool NcclGpu::can_start() const noexcept { return !ready().empty(); }
+
+NcclKernel* NcclGpu::next_kernel() {
+  const std::vector<NcclKernel*> kernels = ready();
+  if (kernels.empty()) return nullptr;
+  return kernels.size() == 1 ? kernels.front() : pick(kernels);
+}
+
+// A host that waits in a launch holds a lock of its gang, at which explorations cannot let others
+// go first.
+NcclKernel* NcclGpu::pick(const std::vector<NcclKernel*>& kernels) {
+  Choices& choices = world_.engine.choices();
+  if (model_.launch == HostLaunch::blocking) return kernels[choices.draw() % kernels.size()];
+  const std::uint64_t number = ++picks_;
+  std::vector<Access> ways;
+  for (const NcclKernel* kernel : kernels)
+    ways.push_back(way_to_start(*kernel, number, ways.size()));
+  return kernels[choices.pick(ways)];
 }
 
 void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {

@@ -43,8 +43,10 @@ class GpuEvent final : public NcclEvent {
   std::uint64_t after = 0;            // the step key of the kernel that it was recorded behind
 };
 
-// The device of one rank. If the launch order decides, kernels start immediately. If the schedule
-// decides, they start at the host's next wait or launch: hosts run ahead of their devices.
+// The device of one rank. If the launch order decides, kernels start as soon as they can. If the
+// schedule decides, they start one by one while the host waits for something that has not ended, or
+// once no host can go on: any order in which they could start is one of choices among those that
+// are ready then, since the host runs ahead of its device, which goes on by itself.
 //
 // Threads: under the engine's Guard.
 class NcclGpu {
@@ -63,8 +65,13 @@ class NcclGpu {
   void act(GpuStream& stream, std::function<void()> action);
   void record(GpuStream& stream, GpuEvent& event);
 
-  // Runs everything runnable here and, if kernels complete, on their partners' devices.
-  void settle();
+  // Runs everything runnable here and, if kernels complete, on their partners' devices; where the
+  // schedule decides, starts one kernel. Whether it chose among several: an exploration then needs
+  // another choice of who goes on.
+  bool settle();
+
+  // Whether a kernel could start.
+  bool can_start() const noexcept;
 
   // Whether all streams are empty.
   bool is_idle() const noexcept;
@@ -105,8 +112,11 @@ class NcclGpu {
   friend class GpuStream;
 
   void step(std::vector<NcclGpu*>& touched);
-  bool run_actions();
+  bool settle_one();
+  void run_actions();
+  std::vector<NcclKernel*> ready() const;
   NcclKernel* next_kernel();
+  NcclKernel* pick(const std::vector<NcclKernel*>& kernels);
   void start(NcclKernel& kernel, std::vector<NcclGpu*>& touched);
   Guide* guide() const noexcept;
   void retire(NcclKernel& kernel);
@@ -119,6 +129,7 @@ class NcclGpu {
   std::vector<NcclKernel*> resident_;
   bool is_touched_ = false;  // queued in settle
   std::uint64_t launched_ = 0;
+  std::uint64_t picks_ = 0;
   std::uint64_t last_retired_ = 0;  // the step key of that kernel; 0: none
   std::uint64_t changes_ = 0;
   std::vector<Task*> waiters_;

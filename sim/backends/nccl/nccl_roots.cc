@@ -19,6 +19,7 @@ class NcclRoots final : public ObservedRoots {
   void rank_died(int rank) override { nccl_->gpu_of(rank).die(); }
   void rank_gone(int rank) override { nccl_->tell_of_lost(rank); }
   void release_held() override { nccl_->release_held(); }
+  bool go_on() override { return nccl_->go_on(); }
 
   bool report_causes(const BlockedWorld& blocked, VerdictCertainty& certainty,
                      FindingLog& findings) override {

@@ -18,12 +18,23 @@ constexpr StepKey device_key = 0x646576696365;
 void note_launch(Guide& guide, const Task& task, NcclKernel& kernel) {
   kernel.step_key = guide.posted();
   if (!task.rank->has_threads) return;
-  guide.access({.kind = AccessKind::call,
+  guide.access({.kind = AccessKind::device,
                 .mode = AccessMode::write,
                 .rank = task.rank->rank,
                 .object = splitmix64(device_key, static_cast<std::uint64_t>(kernel.gpu->rank())),
                 .operation = kernel.step_key,
                 .site = kernel.purpose.call.call_site});
+}
+
+Access way_to_start(const NcclKernel& kernel, std::uint64_t pick, std::size_t way) {
+  const auto rank = static_cast<std::uint64_t>(kernel.gpu->rank());
+  const StepKey of_pick = splitmix64(splitmix64(~device_key, rank), pick);
+  return {.kind = AccessKind::device,
+          .mode = AccessMode::write,
+          .rank = kernel.gpu->rank(),
+          .object = splitmix64(of_pick, way),
+          .operation = kernel.step_key,
+          .site = kernel.purpose.call.call_site};
 }
 
 void note_start(Guide& guide, const NcclKernel& kernel, StepKey after) {

@@ -18,6 +18,9 @@ struct Task;
 // commute: a device starts kernels in their order.
 void note_launch(Guide& guide, const Task& task, NcclKernel& kernel);
 
+// One way of the pick `pick` of a device, counted from 1: that it starts the kernel, the `way`-th.
+Access way_to_start(const NcclKernel& kernel, std::uint64_t pick, std::size_t way);
+
 // A device starts the kernel after another one has ended there (0: after none).
 void note_start(Guide& guide, const NcclKernel& kernel, StepKey after);
 

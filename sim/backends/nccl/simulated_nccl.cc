@@ -145,6 +145,14 @@ void SimulatedNccl::release_held() {
   for (const auto& clique : cliques()) NcclGpu::retire_all(clique->release());
 }
 
+bool SimulatedNccl::go_on() {
+  if (world_.options.nccl.order == LaunchOrder::host) return false;
+  const auto waiting = std::ranges::find_if(gpus_, &NcclGpu::can_start);
+  if (waiting == gpus_.end()) return false;
+  waiting->settle();
+  return true;
+}
+
 void SimulatedNccl::lose_member(NcclClique& clique) {
   clique.lose_member();
   if (world_.options.nccl.links == PeerLinks::device) return;

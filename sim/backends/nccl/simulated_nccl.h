@@ -56,6 +56,9 @@ class SimulatedNccl final : public NcclMeeting {
   // Records that a member of `clique` is gone. Notifies the others if the links report it.
   void lose_member(NcclClique& clique);
 
+  // Lets devices start what is ready; whether any did.
+  bool go_on();
+
   // -- Under faults -------------------------------------------------------------------------------
 
   Strikes& strikes() noexcept { return strikes_; }

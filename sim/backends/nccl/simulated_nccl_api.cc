@@ -146,15 +146,23 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
   return true;
 }
 
+// Lets the device start what is ready, before the host blocks; whether it did.
+bool SimulatedNcclApi::start_ready() {
+  if (gpu_.model().order == LaunchOrder::host || !gpu_.can_start()) return false;
+  if (gpu_.settle()) engine().scheduling_point();
+  return true;
+}
+
 NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoint deadline) {
   {
     const Engine::Guard guard(engine());
     SimulatedCommunicator& here = own(communicator);
     if (here.joining) {
       engine().scheduling_point();
-      gpu_.settle();
+      if (gpu_.model().order == LaunchOrder::host) gpu_.settle();
       while (!advance(here)) {
         engine().check_running();
+        if (start_ready()) continue;
         if (engine().now() >= deadline) return NcclStatus::in_progress;
         NcclHostWait awaited;
         awaited.reason =
@@ -246,6 +254,7 @@ void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel
   if (gpu_.model().launch == HostLaunch::asynchronous) return;
   gpu_.settle();
   while (kernel->state != NcclKernel::State::done) {
+    if (start_ready()) continue;
     NcclHostWait awaited;
     awaited.reason = NcclHostWait::Reason::launch;
     awaited.nccl = &nccl_;
@@ -345,7 +354,7 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
   require_running(engine(), "a work");
   engine().scheduling_point();
   engine().check_running();
-  gpu_.settle();
+  if (gpu_.model().order == LaunchOrder::host) gpu_.settle();
   const Task& self = engine().current();
   const bool is_of_gangs = self.further && self.further->is_of_gangs;
   if (events.size() > 1 && !is_of_gangs) nccl_.note_choice_point();
@@ -363,6 +372,7 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
     }
     if (gpu_.changes() != changes_seen) return {NcclWake::Reason::look, 0};
     if (engine().now() >= deadline) return {NcclWake::Reason::deadline, 0};
+    if (start_ready()) continue;
     block_on_device(awaited, deadline);
   }
 }

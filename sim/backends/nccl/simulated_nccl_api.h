@@ -82,6 +82,7 @@ class SimulatedNcclApi final : public NcclApi {
 
   Engine& engine() const noexcept;
   void let_others_go_first();
+  bool start_ready();
   void check_launcher();
   bool advance(SimulatedCommunicator& communicator);
   void start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel);

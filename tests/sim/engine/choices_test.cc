@@ -86,5 +86,26 @@ TEST(Choices, StepsThatAreLeftOverDiverge) {
   EXPECT_THAT(choices.divergence(), HasSubstr("step 0"));
 }
 
+TEST(Choices, APickIsDrawnUnlessAGuideLeads) {
+  const std::vector<Access> ways(3);
+  SimulationOptions options{.world_size = 2, .schedule = Recording::on};
+  Choices drawn(options);
+  drawn.begin_run(2);
+  const std::size_t way = drawn.pick(ways);
+  EXPECT_LT(way, 3U);
+  EXPECT_EQ(drawn.unguided(), Unguided::draw);
+  EXPECT_EQ(drawn.take_schedule().draws.size(), 1U);
+  options.scheduler = SchedulerKind::guided;
+  options.guide = std::make_shared<Guide>();
+  const AnyReceives none;
+  options.guide->begin({}, none);
+  Choices guided(options);
+  guided.begin_run(2);
+  EXPECT_EQ(guided.pick(ways), 0U);
+  EXPECT_FALSE(guided.unguided());
+  EXPECT_TRUE(guided.is_decided());
+  EXPECT_THAT(guided.take_schedule().draws, ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -179,5 +179,78 @@ TEST(EveryScheduleOverNccl, ThreadsOfARankLaunchInEitherOrder) {
   EXPECT_THAT(seen.outcomes, testing::ElementsAre(Outcome::completed, Outcome::deadlock));
 }
 
+// On each of two ranks, operations on as many gangs, whose kernels the device starts in any order.
+SeenRuns runs_in_any_order(int gangs, int resident = 1) {
+  return runs_of({.world_size = 2,
+                  .backend = SimulatedBackend::nccl,
+                  .nccl = {.resident = resident, .order = LaunchOrder::any}},
+                 [gangs](SimulatedRank& rank) {
+                   std::vector<std::shared_ptr<Gang>> made;
+                   for (int i = 0; i < gangs; ++i) made.push_back(rank.root()->split({.color = 0}));
+                   std::vector<Work> works;
+                   for (const auto& gang : made) works.push_back(gang->start_barrier());
+                   for (Work& work : works) work.wait();
+                 });
+}
+
+TEST(EveryScheduleOverNccl, DevicesStartWhatIsReadyInEveryOrder) {
+  const SeenRuns of_two = runs_in_any_order(2);
+  EXPECT_EQ(of_two.every.end, End::all_seen);
+  EXPECT_EQ(of_two.every.classes, 4U);
+  EXPECT_THAT(of_two.outcomes, testing::ElementsAre(Outcome::completed, Outcome::deadlock));
+  // Both start with the same of three (3), then either of two (4); or with different ones (6).
+  EXPECT_EQ(runs_in_any_order(3).every.classes, 18U);
+  // Two of two can always run.
+  EXPECT_THAT(runs_in_any_order(2, 2).outcomes, testing::ElementsAre(Outcome::completed));
+  const SeenRuns of_one = runs_in_any_order(1);
+  EXPECT_EQ(of_one.every.classes, 1U);
+  EXPECT_EQ(of_one.every.end, End::all_seen);
+}
+
+TEST(EveryScheduleOverNccl, TheDecisivePickNamesBothOperations) {
+  const SimulationOptions options{
+      .world_size = 2, .backend = SimulatedBackend::nccl, .nccl = {.order = LaunchOrder::any}};
+  const EverySchedule every = run_every_schedule(
+      options,
+      [](const SimulationOptions& again) {
+        return run(again, [](SimulatedRank& rank) {
+          const auto first = rank.root()->split({.color = 0});
+          const auto second = rank.root()->split({.color = 0});
+          Work one = first->start_barrier({}, CallSite::at("one", 1));
+          Work other = second->start_barrier({}, CallSite::at("other", 2));
+          one.wait();
+          other.wait();
+        });
+      },
+      [](const ExploredRun& ran) { return ran.report.holds(); });
+  EXPECT_EQ(every.end, End::stopped);
+  ASSERT_TRUE(every.decisive);
+  EXPECT_EQ(every.decisive->first.kind, AccessKind::device);
+  EXPECT_EQ(every.decisive->first.rank, every.decisive->second.rank);
+  EXPECT_EQ(every.decisive->first.site.line, 1U);
+  EXPECT_EQ(every.decisive->second.site.line, 2U);
+  EXPECT_EQ(every.holds_otherwise, true);
+}
+
+// A device goes on while its host sleeps.
+TEST(NcclInAnyOrder, WhatIsReadyStartsWhenNoHostCanGoOn) {
+  SimulationOptions options{
+      .world_size = 2, .backend = SimulatedBackend::nccl, .nccl = {.order = LaunchOrder::any}};
+  options.timeout = std::chrono::seconds(1);
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    options.seed = seed;
+    options.scheduler = SchedulerKind::random;
+    const Report report = run(options, [](SimulatedRank& rank) {
+      Work work = rank.root()->start_barrier();
+      if (rank.rank() == 0) rank.runtime().sleep_for(std::chrono::seconds(5));
+      work.wait();
+      if (rank.rank() == 1) {
+        EXPECT_EQ(rank.runtime().now(), TimePoint(0));
+      }
+    });
+    EXPECT_EQ(report.outcome, Outcome::completed);
+  }
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -158,5 +158,27 @@ TEST(Detours, NameAPlaceWhereItIsKnown) {
   EXPECT_EQ(place_of({{lock(1), lock(1)}, {lock(1), lock(1)}}), "");
 }
 
+TEST(Detours, NameTheWayOfAPick) {
+  const Access ways[] = {lock(71), lock(72), lock(73)};
+  const auto run = [&ways](Guide& guide) {
+    guide.begin_run(1);
+    RunnableSet runnable;
+    runnable.insert(0);
+    guide.choose(runnable, no_task);
+    guide.access(lock(1, 10));
+    return guide.pick(ways);
+  };
+  const std::vector<Detour> wanted = {
+      {{.context = "rank 0", .did = "lock", .number = 1, .place = "train.cc:10"},
+       "ready kernel 3"}};
+  Guide guide;
+  auto sampler = make_detour_sampler(wanted, guide.log());
+  const DetourSampler& made = *sampler;
+  guide.sample(std::move(sampler), test::no_any_receives);
+  EXPECT_EQ(run(guide), 2U);
+  EXPECT_THAT(made.left(), IsEmpty());
+  EXPECT_EQ(detours_of(guide.log()), wanted);
+}
+
 }  // namespace
 }  // namespace gang::sim

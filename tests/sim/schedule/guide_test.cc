@@ -186,5 +186,31 @@ TEST(Guide, ARunThatBeginsAsItIsToldIsNotDrawn) {
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 0);
 }
 
+TEST(Guide, PicksTheFirstWayAndElseThatOfItsBeginning) {
+  const std::vector<Access> ways = {written(71), written(72), written(73)};
+  Guide guide = guided({});
+  guide.choose(runnable_of({0, 1}), no_task);
+  EXPECT_EQ(guide.pick(ways), 0U);
+  guide.begin({.choices = {keys(3)[0], 73}}, test::no_any_receives);
+  guide.begin_run(3);
+  guide.choose(runnable_of({0, 1}), no_task);
+  EXPECT_EQ(guide.pick(ways), 2U);
+  const StepLog& log = guide.log();
+  ASSERT_EQ(log.choices.size(), 2U);
+  EXPECT_EQ(log.choices[1].chosen, 73U);
+  EXPECT_THAT(log.enabled_at(log.choices[1]), testing::ElementsAre(71, 72, 73));
+  ASSERT_EQ(log.ways_at(log.choices[1]).size(), 3U);
+  EXPECT_TRUE(log.ways_at(log.choices[0]).empty());
+  EXPECT_EQ(log.accesses.back().object, 73U);
+  EXPECT_EQ(log.marks.back().task, 0U);  // a step of the context that picks
+}
+
+TEST(Guide, SaysThatAWayOfItsBeginningIsNotThere) {
+  Guide guide = guided({.choices = {keys(3)[0], 99}});
+  guide.choose(runnable_of({0, 1}), no_task);
+  EXPECT_EQ(guide.pick(written_7), 0U);
+  EXPECT_TRUE(guide.has_diverged());
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -224,5 +224,45 @@ TEST(Reduction, BeginsAnewOnceMessagesOfSeveralTurnOutToBeContested) {
   EXPECT_EQ(of_one.classes(), 2u);
 }
 
+// Context 0 makes a step in each of `ways` ways, then one to object 9 in the first way only;
+// context 1 writes that object.
+std::uint64_t classes_with_pick(std::size_t ways) {
+  std::vector<Access> all;
+  for (std::size_t way = 0; way < ways; ++way) all.push_back(write_to(100 + way));
+  Reduction reduction;
+  Guide guide;
+  RunnableSet both;
+  both.insert(0);
+  both.insert(1);
+  while (auto beginning = reduction.next()) {
+    guide.begin(*std::move(beginning), reduction.known());
+    guide.begin_run(2);
+    std::size_t done[2] = {};
+    RunnableSet runnable = both;
+    TaskId task = no_task;
+    std::size_t picked = 0;
+    try {
+      while (!runnable.empty()) {
+        task = guide.choose(runnable, task);
+        const bool is_first = done[task]++ == 0;
+        if (task == 0 && is_first) picked = guide.pick(all);
+        if (task == 1 || (!is_first && picked == 0)) guide.access(write_to(9));
+        if (task == 1 || !is_first) runnable.remove(task);
+      }
+    } catch (const ScheduleDivergence&) {
+    }
+    learn(reduction, guide);
+    EXPECT_FALSE(reduction.has_diverged());
+  }
+  return reduction.classes();
+}
+
+TEST(Reduction, TriesAllWaysOfAPickAndWhatFollowsEach) {
+  for (std::size_t ways = 2; ways <= 5; ++ways) {
+    // Two orders after the first way, one after each other one.
+    EXPECT_EQ(classes_with_pick(ways), 2 + (ways - 1));
+  }
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -46,12 +46,13 @@ bool overtakes(LaunchOrder order) {
     const auto second = rank.make_communicator(1);
     const auto stream = rank.api->make_stream(StreamPriority::normal);
     std::int32_t values[3] = {};
-    if (rank.rank == 1) rank.runtime.sleep_for(1ms);
+    if (rank.rank == 1) {
+      rank.runtime.sleep_for(1ms);  // until rank 0 waits
+      runs |= rank.nccl.gpu_of(0).kernels().at(2)->state == NcclKernel::State::running;
+    }
     rank.all_reduce(*rank.communicator, *rank.stream, values[0]);
     rank.all_reduce(*rank.communicator, *rank.stream, values[1]);
     rank.all_reduce(*second, *stream, values[2]);
-    const auto kernels = rank.nccl.gpu_of(0).kernels();
-    if (rank.rank == 0) runs |= kernels.at(2)->state == NcclKernel::State::running;
     rank.wait(*rank.stream);
     rank.wait(*stream);
   };

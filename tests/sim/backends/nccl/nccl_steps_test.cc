@@ -34,8 +34,7 @@ TEST(NcclSteps, LaunchesOfARankWithThreadsAreInAnOrderOfTheDevice) {
   const auto objects_of = [](const StepLog& log, int rank) {
     std::set<StepKey> objects;
     for (const Access& access : log.accesses)
-      if (access.rank == rank && access.kind == AccessKind::call && access.operation != 0)
-        objects.insert(access.object);
+      if (access.rank == rank && access.kind == AccessKind::device) objects.insert(access.object);
     return objects;
   };
   EXPECT_TRUE(objects_of(log_of(0), 0).empty());
