@@ -181,6 +181,7 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
 }
 
 Work SimGang::do_start(Operation& operation) {
+  Work started;  // which a fault that leaves the call drops, without the guard
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
@@ -196,11 +197,12 @@ Work SimGang::do_start(Operation& operation) {
   if (counts_towards_faults) [[unlikely]]
     world.interference->links().copy_late(work->pending(), faults);
   work->post();
+  started = Work(work);
   if (counts_towards_faults) [[unlikely]] {
     world.interference->inside(work->pending(), faults);
     world.interference->after(work->pending(), faults);
   }
-  return Work(std::move(work));
+  return started;
 }
 
 std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {
