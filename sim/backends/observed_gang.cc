@@ -107,6 +107,7 @@ void ObservedGang::begin(Operation& operation) {
   {
     const Engine::Guard guard(engine);
     engine.scheduling_point();
+    engine.check_running();
     if (Guide* guide = engine.choices().guide())
       note_foreign_call(*guide, *state_, rank(), engine.current(), operation.collective);
   }

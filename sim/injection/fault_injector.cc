@@ -148,6 +148,7 @@ void FaultInjector::after(PendingOperation& pending, const CallFaults& faults) {
   // In explored schedules, what follows is a step of its own, whether the operation had to be
   // waited for or not.
   if (world_.engine.choices().looks_at_once()) world_.engine.scheduling_point();
+  world_.engine.check_running();
   const std::string where = place_of("after", *pending.gang, pending.call());
   if (faults.after->fault->kind == FaultKind::watchdog_abort)
     abort_gang(*faults.after, *pending.gang, where);

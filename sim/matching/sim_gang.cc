@@ -141,6 +141,7 @@ bool SimGang::counts_towards_faults(World& world) const noexcept {
 }
 
 CallFaults SimGang::faults_before(World& world, Operation& operation) {
+  world.engine.check_running();  // it may have ended while others went first
   Collective& call = operation.collective;
   call.sequence_number = next_number(call.kind);
   if (is_refused_) world.interference->refuse(world.engine.current(), *state_, rank(), call);
@@ -209,6 +210,7 @@ std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const Cal
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
+  world.engine.check_running();
   if (is_refused_) {
     Collective call;
     call.kind = OperationKind::shrink;

@@ -148,7 +148,8 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
 
 // Lets the device start what is ready, before the host blocks; whether it did.
 bool SimulatedNcclApi::start_ready() {
-  if (gpu_.model().order == LaunchOrder::host || !gpu_.can_start()) return false;
+  if (gpu_.model().order == LaunchOrder::host || engine().is_over() || !gpu_.can_start())
+    return false;
   if (gpu_.settle()) engine().scheduling_point();
   return true;
 }
