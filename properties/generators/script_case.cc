@@ -22,6 +22,7 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::reduction, "reduction on the pair"},
                                    EnumName{Kind::two_reductions, "reductions on pair and all"},
                                    EnumName{Kind::two_threads, "reductions by two threads"},
+                                   EnumName{Kind::one_gang, "two barriers"},
                                    EnumName{Kind::send, "send"},
                                    EnumName{Kind::receive, "receive"},
                                    EnumName{Kind::receive_any, "receive from any rank"},
@@ -74,6 +75,32 @@ int receive_in_tries(sim::SimulatedRank& rank, int peer, const ScriptedCall& cal
   return in_vain;
 }
 
+void start_two_reductions(Gang& root, Gang& pair, std::vector<std::int32_t>& values,
+                          CallSite site) {
+  std::vector<std::int32_t> of_all = values;
+  Work on_pair = pair.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
+  Work on_all = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
+  on_pair.wait();
+  on_all.wait();
+}
+
+void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::vector<std::int32_t>& values,
+                           CallSite site) {
+  std::vector<std::int32_t> of_all = values;
+  const auto thread = rank.runtime().start_thread(
+      "pair", [&] { pair.all_reduce(view(values), ReduceOperation::sum, {}, site); });
+  rank.root()->all_reduce(view(of_all), ReduceOperation::sum, {}, site);
+  thread->join();
+}
+
+void meet_in_two_threads(sim::SimulatedRank& rank, CallSite site) {
+  const auto root = rank.root();
+  const auto barrier = [&root, site] { root->barrier({}, site); };
+  const auto thread = rank.runtime().start_thread("other", barrier);
+  barrier();
+  thread->join();
+}
+
 // Returns what the rank saw that may depend on the schedule, else 0.
 int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, CallSite site) {
   Gang& root = *rank.root();
@@ -86,22 +113,15 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
     case Kind::reduction:
       pair.all_reduce(view(values), ReduceOperation::sum, {}, site);
       return 0;
-    case Kind::two_reductions: {
-      std::vector<std::int32_t> of_all = values;
-      Work on_pair = pair.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
-      Work on_all = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
-      on_pair.wait();
-      on_all.wait();
+    case Kind::two_reductions:
+      return start_two_reductions(root, pair, values, site), 0;
+    case Kind::two_threads:
+      return reduce_in_two_threads(rank, pair, values, site), 0;
+    case Kind::one_gang:
+      if (root.rank() == peer) return meet_in_two_threads(rank, site), 0;
+      root.barrier({}, site);
+      root.barrier({}, site);
       return 0;
-    }
-    case Kind::two_threads: {
-      std::vector<std::int32_t> of_all = values;
-      const auto thread = rank.runtime().start_thread(
-          "pair", [&] { pair.all_reduce(view(values), ReduceOperation::sum, {}, site); });
-      root.all_reduce(view(of_all), ReduceOperation::sum, {}, site);
-      thread->join();
-      return 0;
-    }
     case Kind::send:
       root.send(view(values), peer, call.tag, {}, site);
       return 0;
@@ -143,6 +163,7 @@ std::string text_of(const ScriptedCall& call) {
   std::string text(name_of(kind_names, call.kind));
   constexpr std::array with_peer = {Kind::send,        Kind::receive,  Kind::test_receive,
                                     Kind::try_receive, Kind::wait_any, Kind::timed_wait};
+  if (call.kind == Kind::one_gang) return text + fmt::format(" with a thread on {}", call.peer);
   if (std::ranges::find(with_peer, call.kind) != with_peer.end())
     text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
   if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
@@ -169,7 +190,7 @@ ScriptCase generate_choices(Draw& draw) {
   constexpr std::array kinds = {Kind::receive_any,  Kind::receive_any, Kind::receive_any,
                                 Kind::test_receive, Kind::try_receive, Kind::wait_any,
                                 Kind::timed_wait,   Kind::receive,     Kind::sleep,
-                                Kind::barrier};
+                                Kind::barrier,      Kind::one_gang};
   const int ranks = draw.between(3, most_ranks);
   ScriptCase script{.ends_by_what_it_saw = true};
   script.calls.resize(static_cast<std::size_t>(ranks));
@@ -182,10 +203,11 @@ ScriptCase generate_choices(Draw& draw) {
     const int tag = draw.one_in(4) ? 1 : 0;
     const int destination = draw.between(0, ranks - 1);
     const int source = destination + draw.between(1, ranks - 2);
-    if (kind == Kind::barrier)
-      for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind});
+    const bool is_of_all = kind == Kind::barrier || kind == Kind::one_gang;
+    if (is_of_all)
+      for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind, .peer = destination});
     if (kind == Kind::sleep) add(source, {.kind = kind, .count = draw.between(1, 3)});
-    if (kind == Kind::barrier || kind == Kind::sleep) continue;
+    if (is_of_all || kind == Kind::sleep) continue;
     const int elements = kind == Kind::try_receive ? draw.between(1, 2) : 1;
     add(source, {.kind = Kind::send, .peer = destination, .tag = tag, .count = elements});
     if (kind == Kind::wait_any)
@@ -234,6 +256,7 @@ ScriptCase generate_choices_elsewhere(Draw& draw) {
     for (ScriptedCall& call : calls) {
       if (call.kind == Kind::wait_any || call.kind == Kind::try_receive) call.count = 1;
       if (call.kind == Kind::receive_any && script.backend == gloo) continue;
+      if (call.kind == Kind::one_gang) call.kind = Kind::barrier;
       if (std::ranges::find(explored, call.kind) == explored.end()) call.kind = Kind::receive;
     }
   const int reductions = draw.between(0, 2);

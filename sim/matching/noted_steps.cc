@@ -86,10 +86,10 @@ void note_seat(Guide& guide, const GangState& gang, int member, const Task& task
                 .object = seat,
                 .operation = operation,
                 .site = call.call_site});
-  StepLog* notes = guide.notes();
-  if (notes == nullptr) return;
-  const auto [first, is_first] = notes->seats.emplace(seat, task.id);
-  if (first->second != task.id) notes->is_incomplete = true;
+}
+
+void note_seat(Guide& guide, const PendingOperation& pending) {
+  note_seat(guide, *pending.gang, pending.member, *pending.task, pending.call(), pending.step_key);
 }
 
 }  // namespace
@@ -100,8 +100,12 @@ void note_post(Guide& guide, PendingOperation& pending) {
   pending.step_key = is_message ? guide.posted() : guide.new_object();
   tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
   if (gang.broken) return;
-  if (pending.task->rank->has_threads)
-    note_seat(guide, gang, pending.member, *pending.task, pending.call(), pending.step_key);
+  if (pending.task->rank->has_threads) {
+    note_seat(guide, pending);
+    // Under faults, a call may end before another context of the rank calls, or after.
+    if (StepLog* notes = guide.notes(); notes != nullptr && gang.world->interference != nullptr)
+      notes->is_incomplete = true;
+  }
   if (is_message) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
   tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
@@ -110,7 +114,17 @@ void note_post(Guide& guide, PendingOperation& pending) {
 
 void note_foreign_call(Guide& guide, const GangState& gang, int member, const Task& task,
                        const Collective& call) {
-  if (task.rank->has_threads) note_seat(guide, gang, member, task, call, StepKey{0});
+  if (!task.rank->has_threads) return;
+  note_seat(guide, gang, member, task, call, StepKey{0});
+  StepLog* notes = guide.notes();
+  if (notes == nullptr) return;
+  const auto [first, is_first] =
+      notes->seats.emplace(part_of_member(gang, Part::seat, member), task.id);
+  if (first->second != task.id) notes->is_incomplete = true;
+}
+
+void note_return(Guide& guide, const PendingOperation& pending) {
+  if (pending.task->rank->has_threads) note_seat(guide, pending);
 }
 
 void note_post_of_entry(Guide& guide, PendingOperation& entry) { entry.step_key = guide.posted(); }

@@ -27,6 +27,10 @@ void note_look(Guide& guide, const PendingOperation& pending);
 // The context goes on after the end of the operation.
 void note_taken(Guide& guide, const PendingOperation& pending);
 
+// The call of the operation, which has waited, returns: another context of its rank that calls on
+// the gang is no longer there at once with it.
+void note_return(Guide& guide, const PendingOperation& pending);
+
 // The context breaks the gang, or would if that were not so already.
 void note_broken(Guide& guide, const World& world, const GangState& gang);
 

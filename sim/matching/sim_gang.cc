@@ -95,11 +95,27 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
     user_ = nullptr;
   }
   if constexpr (!is_plain)
-    if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
-      note_taken(*guide, pending);
+    if (const Choices& choices = world.engine.choices();
+        choices.guide() != nullptr || choices.looks_at_once()) [[unlikely]]
+      note_end_of_call(world, pending, has_ended);
   const Received received = world.matching.take(pending);
   if constexpr (!is_plain) SimWork::note_waited_by_order(world, owner_->works);
   return received;
+}
+
+// In explored schedules the return of a call is a step of its own where other contexts of the rank
+// could call meanwhile, whether the operation had to be waited for or not.
+void SimGang::note_end_of_call(World& world, PendingOperation& pending, bool had_ended) {
+  if (owner_->has_threads && had_ended && world.engine.choices().looks_at_once()) {
+    user_ = pending.task;
+    world.engine.scheduling_point();
+    world.engine.check_running();
+    user_ = nullptr;
+  }
+  Guide* const guide = world.engine.choices().guide();
+  if (guide == nullptr) return;
+  note_taken(*guide, pending);
+  note_return(*guide, pending);
 }
 
 Received SimGang::do_run(Operation& operation) {

@@ -70,6 +70,7 @@ class SimGang final : public Gang {
   }
   template <bool is_plain>
   [[gnu::always_inline]] inline Received run(World& world, Operation& operation);
+  void note_end_of_call(World& world, PendingOperation& pending, bool had_ended);
   [[gnu::cold]] void note_use_at_once(World& world, Operation& operation);
   [[gnu::always_inline]] inline void number(World& world, Operation& operation);
   // Whether it has ended. For `is_plain`, see Engine::are_calls_plain.

@@ -114,9 +114,11 @@ struct StepLog {
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
   std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
   std::vector<TakenByAny> taken;
-  AnyReceives any_receives;         // of this run
-  std::map<StepKey, TaskId> seats;  // who called first on a gang, by the rank's place in it
-  // Several contexts of a rank called on one gang: which of them were there at once is not noted.
+  AnyReceives any_receives;  // of this run
+  // Who called first on a gang of a foreign backend, by the rank's place in it.
+  std::map<StepKey, TaskId> seats;
+  // Several contexts of a rank called on one, or, under faults, any of them called: which of them
+  // were there at once is not noted.
   bool is_incomplete = false;
 
   // The marks of a step and of those after it; empty if the log has fewer steps.
