@@ -214,10 +214,11 @@ Work SimGang::do_start(Operation& operation) {
   if (counts_towards_faults) [[unlikely]]
     world.interference->links().copy_late(work->pending(), faults);
   work->post();
-  started = Work(work);
+  PendingOperation& pending = work->pending();
+  started = Work(std::move(work));
   if (counts_towards_faults) [[unlikely]] {
-    world.interference->inside(work->pending(), faults);
-    world.interference->after(work->pending(), faults);
+    world.interference->inside(pending, faults);
+    world.interference->after(pending, faults);
   }
   return started;
 }
