@@ -64,8 +64,7 @@ ScriptCase generate_choices(Draw& draw);
 ScriptCase generate_faulty_choices(Draw& draw);
 
 // Choices on Gloo or NCCL, as far as they are explored there: without tests and timed waits, and on
-// NCCL without receives from any source; with started reductions,
-// and threads.
+// NCCL without receives from any source; with started reductions and threads.
 ScriptCase generate_choices_elsewhere(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such

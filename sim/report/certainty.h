@@ -37,7 +37,7 @@ enum class Schedules : std::uint8_t { every, at_least_this };
 enum class Unguided : std::uint8_t {
   backend,          // how far an operation of another backend than sim is; its aborts and faults
   link_space,       // when the buffer of a link has space again
-  threads_on_gang,  // which of several contexts of one rank called on a gang first
+  threads_on_gang,  // which contexts of a rank are in calls at once: other backends, faults
   many_polls,       // how often a program polls
   shared_memory,    // how often a rank with threads yields
   clock,            // a program looked at the clock while it polled

@@ -58,8 +58,8 @@ class Guide : public StepWriter {
   // The context that makes the next step; throws ScheduleDivergence if the run ends here.
   TaskId choose(const RunnableSet& runnable, TaskId current);
   // In which of `ways` the current context goes on, where all are to be tried. Their objects are
-  // their names, which no others of the run have; what the context does between its last choice and
-  // this one does not commute with anything that it may do until its next one.
+  // their names, which no others of the run have. The context has to come to a choice of who goes
+  // on before it does anything else that may not commute with what others do.
   std::size_t pick(std::span<const Access> ways);
 
   // -- Told by mutexes --

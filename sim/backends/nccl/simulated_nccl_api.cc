@@ -322,9 +322,8 @@ void SimulatedNcclApi::record(NcclEvent& event, NcclStream& stream) {
 bool SimulatedNcclApi::is_done(NcclEvent& event) {
   const Engine::Guard guard(engine());
   gpu_.settle();
-  if (static_cast<GpuEvent&>(event).is_pending) return false;
-  nccl_.note_choice_point();  // in another schedule it may be pending
-  return true;
+  nccl_.note_choice_point();  // in another schedule it may be otherwise
+  return !static_cast<GpuEvent&>(event).is_pending;
 }
 
 void SimulatedNcclApi::copy(NcclStream& stream, std::byte* to, const std::byte* from,

@@ -68,6 +68,22 @@ TEST(SimulatedNcclApi, WhatATestFindsDoneMayBePendingInAnotherSchedule) {
   EXPECT_TRUE(was_done);
 }
 
+TEST(SimulatedNcclApi, WhatATestFindsPendingMayBeDoneInAnotherSchedule) {
+  const Report report = run_nccl({.world_size = 2}, [](NcclRank& rank) {
+    std::int32_t value = 1;
+    if (rank.rank == 1) rank.runtime.sleep_for(std::chrono::milliseconds(1));
+    rank.all_reduce(*rank.communicator, *rank.stream, value);
+    rank.recorded.push_back(rank.api->make_event());
+    rank.api->record(*rank.recorded.back(), *rank.stream);
+    if (rank.rank == 0) {
+      EXPECT_FALSE(rank.api->is_done(*rank.recorded.back()));
+    }
+    rank.wait(*rank.stream);
+  });
+  EXPECT_EQ(report.outcome, Outcome::completed);
+  EXPECT_EQ(report.schedules, Schedules::at_least_this);
+}
+
 TEST(SimulatedNcclApi, WhichOfTwoIsDoneFirstDependsOnTheSchedule) {
   EXPECT_EQ(schedules_of([](NcclRank& rank) {
               const auto first = rank.api->make_event();
