@@ -278,8 +278,6 @@ Report Run::make_report() {
   if (options_.backend != SimulatedBackend::sim && faults_ != nullptr)
     report.unguided = Unguided::backend;
   report.divergence = choices.divergence();
-  report.races.candidates = matching_.messages().take_race_candidates();
-  report.races.forced_receive_completed = matching_.messages().forced_receive_completed();
   report.schedule = choices.take_schedule();
   report.trace = recorder_.take(options_.context != ContextKind::parallel);
   report.counts = counts_;

@@ -61,7 +61,7 @@ class RunCommand final : public Command {
     const RankLog log{logged_ranks(source.program, specification), context.err};
     RunRecording recording = this->recording(specification);
     recording.log = &log;
-    recording.counts_contests = true;
+    recording.neighbours = sim::Neighbours::all;
     for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
     const Program program = observed(source.program, specification);
     RunResult result = harness::run(program, specification, recording, context.binary);

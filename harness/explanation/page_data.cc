@@ -269,6 +269,7 @@ json advice_of(const RunResult& result) {
   add("Suspect", to_string(report.crossed_calls));
   add("Leaks", to_string(report.left_behind));
   for (const Advice& each : advice_on(result.real_time)) add(each.kind, each.text);
+  add("Decisive", decisive_text(result));
   add("Contested", contested_text(result));
   add("Reproduce", result.reproduce);
   add("Unexpected", result.unexpected);

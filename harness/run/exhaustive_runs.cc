@@ -10,41 +10,12 @@
 #include <fmt/format.h>
 
 #include "sim/faults/fault_cases.h"
+#include "sim/further_runs/contest_text.h"
 #include "sim/further_runs/rechecked_run.h"
 #include "sim/schedule/guide.h"
 #include "sim/text/text_layout.h"
 
 namespace gang::harness {
-namespace {
-
-std::string place_of(const sim::Access& access) {
-  return access.site.line == 0 ? "" : fmt::format(" ({})", gang::to_string(access.site));
-}
-
-// "rank 1", "'loader' of rank 1".
-std::string context_of(const sim::Access& access, const std::string& name) {
-  return name.empty() ? fmt::format("rank {}", access.rank)
-                      : fmt::format("'{}' of rank {}", name, access.rank);
-}
-
-// The outputs depend on the message that a receive from any source has taken.
-sim::Finding race_finding(const sim::Contest& contest) {
-  sim::Finding finding;
-  finding.id = sim::finding_id::message_race;
-  finding.ranks = {contest.receive->rank, contest.first.rank, contest.second.rank};
-  std::ranges::sort(finding.ranks);
-  finding.ranks.erase(std::ranges::unique(finding.ranks).begin(), finding.ranks.end());
-  finding.location = location_of(contest.receive->site);
-  finding.message =
-      fmt::format("The outputs depend on the order of messages: {}.", to_text(contest));
-  return finding;
-}
-
-bool is_message(const std::optional<sim::Contest>& contest) {
-  return contest && contest->receive.has_value();
-}
-
-}  // namespace
 
 std::string why_not_exhaustive(const RunSpecification& specification) {
   if (specification.schedule == ScheduleChoice::recheck)
@@ -191,8 +162,10 @@ class ExhaustiveRuns {
     is_only_one_ = ran.report.schedules == sim::Schedules::every;
     if (is_failure(result))
       fail(result, ran.guide);
-    else if (results_.size() > 1 && !guided_.faults && is_message(ran.decisive))
-      fail(result, ran.guide, race_finding(*ran.decisive));
+    else if (results_.size() > 1 && !guided_.faults && ran.decisive &&
+             sim::decides_message(*ran.decisive))
+      fail(result, ran.guide,
+           sim::message_race(sim::reversed(*ran.decisive), "the outputs differ"));
     else if (is_sampled_for_repeats() && result.report.unguided != sim::Unguided::outside)
       check_repeats(result);
     return !exploration_.failure && !is_only_one_ && may_go_on_();
@@ -269,68 +242,9 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
   ExhaustiveRuns(program, specification, may_go_on, exploration, jobs).run();
 }
 
-std::string to_text(const sim::Contest& contest) {
-  const sim::Access& first = contest.second;  // in the run that decides it the other way
-  const sim::Access& second = contest.first;
-  const std::string& first_name = contest.second_context;
-  const std::string& second_name = contest.first_context;
-  switch (first.kind) {
-    case sim::AccessKind::message:
-      if (contest.receive)
-        return fmt::format(
-            "the receive from any source on rank {} at {} took the message of {}{}, not that of "
-            "{}{}",
-            contest.receive->rank, gang::to_string(contest.receive->site),
-            context_of(first, first_name), place_of(first), context_of(second, second_name),
-            place_of(second));
-      break;
-    case sim::AccessKind::lock:
-      return fmt::format("{} locked a mutex before {} did", context_of(first, first_name),
-                         context_of(second, second_name));
-    case sim::AccessKind::notification:
-      return fmt::format("{} used a condition before {} did", context_of(first, first_name),
-                         context_of(second, second_name));
-    case sim::AccessKind::arrival:
-      return fmt::format("{} made its call{} before the operation of {}{} was tested",
-                         context_of(first, first_name), place_of(first),
-                         context_of(second, second_name), place_of(second));
-    case sim::AccessKind::look:
-      return fmt::format("{} tested its operation{} before {} made its call{}",
-                         context_of(first, first_name), place_of(first),
-                         context_of(second, second_name), place_of(second));
-    case sim::AccessKind::key:
-      return fmt::format("{} used a key of the store{} before {} did{}",
-                         context_of(first, first_name), place_of(first),
-                         context_of(second, second_name), place_of(second));
-    case sim::AccessKind::device:
-      if (first_name != second_name)
-        return fmt::format("{} launched its operation{} before {} launched its{}",
-                           context_of(first, first_name), place_of(first),
-                           context_of(second, second_name), place_of(second));
-      return fmt::format("the device of rank {} started the operation{} before the one{}",
-                         first.rank, place_of(first), place_of(second));
-    case sim::AccessKind::fault:
-      return fmt::format("{} {} before {} {}", context_of(first, first_name),
-                         first.mode == sim::AccessMode::write ? "met its fault" : "went on",
-                         context_of(second, second_name),
-                         second.mode == sim::AccessMode::write ? "met its fault" : "went on");
-    case sim::AccessKind::call:
-      if (first.mode != second.mode && first.site.line == 0)
-        return fmt::format("{} broke the gang before the call of {}{}",
-                           context_of(first, first_name), context_of(second, second_name),
-                           place_of(second));
-      if (first.mode != second.mode && second.site.line == 0)
-        return fmt::format("{} called the gang{} before {} broke it", context_of(first, first_name),
-                           place_of(first), context_of(second, second_name));
-      break;
-  }
-  return fmt::format("{}{} came before {}{}", context_of(first, first_name), place_of(first),
-                     context_of(second, second_name), place_of(second));
-}
-
 std::string decisive_text(const sim::EverySchedule& every) {
   if (!every.decisive) return "";
-  std::string text = sim::wrapped("Decisive: " + to_text(*every.decisive) + ".", "  ");
+  std::string text = sim::wrapped("Decisive: " + sim::to_text(*every.decisive) + ".", "  ");
   if (every.holds_otherwise)
     text += sim::wrapped(*every.holds_otherwise ? "Decided the other way, the run holds."
                                                 : "Decided the other way, it fails, too.",

@@ -33,10 +33,6 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
                       const std::function<bool()>& may_go_on, Exploration& exploration,
                       int jobs = 1);
 
-// "receive from any source on rank 0 (pump.cc:31): rank 2's message (ahead.cc:12), not rank 1's
-// (ahead.cc:9)".
-std::string to_text(const sim::Contest& contest);
-
 // In lines of 80 columns: what decided in the last run, and whether it holds otherwise. Empty where
 // nothing did.
 std::string decisive_text(const sim::EverySchedule& every);

@@ -73,6 +73,7 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
     detours = simpler.run.detours;
   }
   recording.trace = recording.schedule = sim::Recording::on;
+  recording.neighbours = sim::Neighbours::none;  // they have been explored
   RunResult result = replay(program, specification, schedule, recording, binary);
   SavedSchedule saved = make_saved_schedule(program, result);
   saved.detours = std::move(detours);
@@ -106,7 +107,7 @@ Judgement judge(const Program& program, RunSpecification specification,
                 const JudgeOptions& options) {
   if (specification.program.empty()) specification.program = program.name;
   Judgement judgement;
-  judgement.run = run(program, specification, {.counts_contests = true}, options.binary);
+  judgement.run = run(program, specification, {.neighbours = sim::Neighbours::all}, options.binary);
   if (is_failure(judgement.run)) {
     judgement.claim = Claim::found;
     return judgement;

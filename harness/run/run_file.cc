@@ -157,6 +157,7 @@ json to_json(const RunResult& result) {
     to["contested_choices"] = result.contested_choices;
     to["explore"] = result.explore;
   }
+  if (!result.decisive.empty()) to["decisive"] = result.decisive;
   if (json real_time = to_json(result.real_time); !real_time.empty())
     to["real_time"] = std::move(real_time);
   if (!result.unexpected.empty()) to["unexpected"] = result.unexpected;
@@ -178,6 +179,7 @@ RunResult run_result_from_json(const json& saved) {
     result.contested_choices = field<std::uint64_t>(from, "contested_choices");
     result.explore = field<std::string>(from, "explore");
   }
+  if (from.contains("decisive")) result.decisive = field<std::string>(from, "decisive");
   if (from.contains("real_time"))
     result.real_time = real_time_from_json(sim::object_field(from, "real_time"));
   if (from.contains("unexpected")) result.unexpected = field<std::string>(from, "unexpected");

@@ -27,6 +27,7 @@ inline constexpr std::size_t most_single_blocked = 64;
 //   trace_digest, result_digest          16 hexadecimal digits
 //   reproduce, unexpected                the command; where a file expected another outcome
 //   contested_choices, explore           where another schedule may hold; the command to try them
+//   decisive                             the choice without which the run holds, where it is known
 //   real_time                            RealTime, where the ranks were processes
 //   timeline                             sim::Timeline; absent where it was not recorded
 nlohmann::json to_json(const RunResult& result);

@@ -74,6 +74,11 @@ void add_real_time(const RealTime& time, sim::MarkedText& text) {
 
 }  // namespace
 
+std::string decisive_text(const RunResult& result) {
+  if (result.decisive.empty()) return "";
+  return result.decisive + ". Decided the other way, the run holds.";
+}
+
 std::string contested_text(const RunResult& result) {
   if (result.contested_choices == 0) return "";
   return fmt::format("{}, decided by: {}", counted(result.contested_choices, "choice"),
@@ -94,6 +99,7 @@ sim::MarkedText marked_text(const RunResult& result) {
       text.add("\n" + sim::wrapped("Not contained: " + result.uncontained, "  "));
   } else {
     text.add("\n");
+    if (!result.decisive.empty()) text.add_advice("Decisive", decisive_text(result));
     if (const std::string contested = contested_text(result); !contested.empty())
       text.add_command("Contested", contested);
     text.add_command("Reproduce", result.reproduce);

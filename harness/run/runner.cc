@@ -10,7 +10,6 @@
 #include "gang/error.h"
 #include "gang/replica_verifying_gang.h"
 #include "harness/backends/backend.h"
-#include "harness/run/exhaustive_runs.h"
 #include "harness/run/fault_check.h"
 #include "sim/further_runs/settled_run.h"
 
@@ -46,8 +45,8 @@ sim::Finding wrong_result(std::string message) {
 }
 
 // What the ranks and the program's check found wrong with the results.
-void add_wrong_results(const Program& program, const OutputRecorder& recorder, RunResult& result) {
-  WrongResults wrong = recorder.wrong_results();
+void add_wrong_results(const Program& program, WrongResults wrong, const Outputs& outputs,
+                       sim::Report& report) {
   if (!wrong.ranks.empty()) {
     sim::Finding finding = wrong_result(std::move(wrong.first_message));  // the program's own
     if (!wrong.first_location.empty()) {
@@ -58,17 +57,18 @@ void add_wrong_results(const Program& program, const OutputRecorder& recorder, R
     }
     finding.ranks = std::move(wrong.ranks);
     finding.location = std::move(wrong.first_location);
-    result.report.findings.push_back(std::move(finding));
+    report.findings.push_back(std::move(finding));
   }
-  if (!program.check || result.report.outcome != sim::Outcome::completed) return;
-  if (auto failure = program.check(result.outputs))
-    result.report.findings.push_back(wrong_result(*std::move(failure)));
+  if (!program.check || report.outcome != sim::Outcome::completed) return;
+  if (auto failure = program.check(outputs))
+    report.findings.push_back(wrong_result(*std::move(failure)));
 }
 
 // A further run of what has been run, to see what becomes of it otherwise.
 struct OtherRun {
   sim::Report report;
   Outputs outputs;
+  WrongResults wrong;
 };
 
 OtherRun run_otherwise(const Backend& backend, const Launch& launch,
@@ -80,6 +80,7 @@ OtherRun run_otherwise(const Backend& backend, const Launch& launch,
   OtherRun other;
   other.report = backend.run({.program = launch.program, .context = context, .options = options});
   other.outputs = recorder.take_outputs();
+  other.wrong = recorder.wrong_results();
   return other;
 }
 
@@ -95,7 +96,7 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
   };
   sim::settle_deadlock(launch.options, result.report, again);
   sim::settle_culprits(launch.options, result.report, again);
-  add_wrong_results(program, recorder, result);
+  add_wrong_results(program, recorder.wrong_results(), result.outputs, result.report);
   if (launch.options.faults) {
     if (result.report.faults.empty()) watch.judge(nullptr, result);
     keep = KeepOutputs::data;
@@ -105,25 +106,26 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
       if (!std::exchange(is_judged, true)) watch.judge(&outputs, result);
       return further;
     });
-    keep = KeepOutputs::digest_only;
   }
-  sim::find_message_race(launch.options, result.report, again,
-                         [&] { return outputs.digest != result.outputs.digest; });
 }
 
-// Counts what another schedule could decide otherwise, where the run is small.
-void count_contests(const Backend& backend, const Launch& launch, RunResult& result) {
-  constexpr std::uint64_t most_operations = 20'000;
-  const sim::Report& report = result.report;
-  const sim::Certainty* certainty = sim::certainty_of(report);
-  const sim::Schedules happens_in = certainty != nullptr ? certainty->schedules : report.schedules;
-  if (happens_in == sim::Schedules::every || result.specification.faults ||
-      !can_be_watched(result.specification) || report.counts.rank_operations > most_operations)
-    return;
-  result.contested_choices =
-      sim::count_contests(launch.options, [&](const sim::SimulationOptions& options) {
-        return run_otherwise(backend, launch, options).report;
-      });
+// What the neighbours of a run tell of it.
+void look_around(const Backend& backend, const Launch& launch, const Program& program,
+                 sim::Neighbours neighbours, RunResult& result) {
+  const KeepOutputs keep = program.check ? KeepOutputs::data : KeepOutputs::digest_only;
+  std::uint64_t digest = 0;  // of the last of them
+  const sim::Surroundings seen = sim::look_around(
+      launch.options, result.report,
+      [&](const sim::SimulationOptions& options) {
+        OtherRun other = run_otherwise(backend, launch, options, keep);
+        digest = other.outputs.digest;
+        add_wrong_results(program, std::move(other.wrong), other.outputs, other.report);
+        return std::move(other.report);
+      },
+      neighbours, [&digest] { return digest; });
+  if (neighbours != sim::Neighbours::all) return;
+  result.contested_choices = seen.contests;
+  result.decisive = seen.decisive;
 }
 
 // The program on gangs that verify what the specification says.
@@ -172,12 +174,17 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
   const Launch unwatched{.program = program, .context = context, .options = options};
   if (recording.settles) {
     settle(backend, unwatched, program, recorder, watch, result);
-    if (recording.counts_contests) count_contests(backend, unwatched, result);
+    // Of runs with faults, and of rechecks, contested choices are not told.
+    const bool is_told = !options.faults && specification.schedule != ScheduleChoice::recheck;
+    look_around(backend, unwatched, program,
+                is_told ? recording.neighbours
+                        : std::min(recording.neighbours, sim::Neighbours::of_messages),
+                result);
     if (result.contested_choices > 0) result.explore = to_explore_line(specification, binary);
   } else {
     if (result.report.histories != nullptr)
       sim::settle_culprits(options, result.report, sim::RunAgain());
-    add_wrong_results(program, recorder, result);
+    add_wrong_results(program, recorder.wrong_results(), result.outputs, result.report);
     if (options.faults) watch.judge(recording.clean, result);
   }
   return result;

@@ -9,6 +9,7 @@
 #include "harness/program/program.h"
 #include "harness/run/real_time.h"
 #include "harness/run/run_specification.h"
+#include "sim/further_runs/settled_run.h"
 #include "sim/report/report.h"
 #include "sim/text/marked_text.h"
 
@@ -27,7 +28,9 @@ struct RunRecording {
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
-  bool counts_contests = false;    // whether a further run may count contested choices
+  // Which neighbours of the run are made then. Of all, where it has no faults, the result tells the
+  // contested choices and what is decisive.
+  sim::Neighbours neighbours = sim::Neighbours::of_messages;
   const Outputs* clean = nullptr;  // where nothing settles: with data, of a run without the faults,
                                    // to judge this one by; null: not known. Borrowed
   std::shared_ptr<sim::Guide> guide = {};  // makes the choices; or, where they are random, watches
@@ -45,9 +48,10 @@ struct RunResult {
   // tries them. 0: none are known.
   std::uint64_t contested_choices = 0;
   std::string explore = {};
-  RealTime real_time = {};  // of ranks that are processes
-  std::string uncontained;  // where faults led to more than typed errors (fault_check.h)
-  std::string unexpected;   // where a file expected another outcome; else empty
+  std::string decisive = {};  // of a run that fails: the choice without which it holds, if known
+  RealTime real_time = {};    // of ranks that are processes
+  std::string uncontained;    // where faults led to more than typed errors (fault_check.h)
+  std::string unexpected;     // where a file expected another outcome; else empty
 
   // Completed without any finding.
   bool holds() const noexcept { return report.holds(); }
@@ -70,6 +74,10 @@ RunResult replay(const Program& program, const RunSpecification& specification,
 // wrong; then the command that reproduces it, and what was unexpected. (For machines: run_file.h.)
 std::string to_string(const RunResult& result);
 sim::MarkedText marked_text(const RunResult& result);  // the same, to be styled
+
+// "rank 0 locked a mutex before rank 1 did. Decided the other way, the run holds.": empty if it is
+// not known.
+std::string decisive_text(const RunResult& result);
 
 // "2 choices, decided by: gangsim explore lock_order": empty if none are known.
 std::string contested_text(const RunResult& result);

@@ -115,6 +115,8 @@ class Runs {
     return run(program_, specification,
                {.schedule = schedule,
                 .settles = !is_guided(sampling_),
+                // They do not depend on the seed.
+                .neighbours = index == 0 ? sim::Neighbours::of_messages : sim::Neighbours::none,
                 .guide = is_watched_ ? guide : nullptr});
   }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "sim/further_runs/contest_text.h"
 #include "sim/further_runs/parallel_waves.h"
 
 namespace gang::sim {
@@ -15,28 +16,8 @@ using End = EverySchedule::End;
 // How many runs are made to find one that holds where the first one fails.
 constexpr std::uint64_t most_contrasts = 64;
 
-SimulationOptions guided_run(const SimulationOptions& options) {
-  SimulationOptions guided = another_run(options);
-  guided.scheduler = SchedulerKind::guided;
-  guided.guide = std::make_shared<Guide>();
-  return guided;
-}
-
-// What could have come otherwise that the guide was not told of; none: there is nothing.
-std::optional<Unguided> unguided_in(const Report& report, const Guide& guide) {
-  if (report.schedules == Schedules::every) return std::nullopt;
-  if (!report.unguided && guide.log().is_incomplete) return Unguided::threads_on_gang;
-  return report.unguided;
-}
-
 bool is_too_large(const SimulationOptions& options) noexcept {
   return options.world_size > most_explored_ranks;
-}
-
-// Whether a Guide is told what the contexts of its runs do to each other.
-bool can_be_guided(const SimulationOptions& options) noexcept {
-  const bool is_told_of_faults = options.backend == SimulatedBackend::sim;
-  return !is_too_large(options) && (is_told_of_faults || options.faults == nullptr);
 }
 
 // One run may be enough: nothing in it could have come otherwise.
@@ -164,9 +145,7 @@ class Search {
     --contrasts_left_;
     if (guide.is_cut() || !report.holds() || !reduction_.decisive()) return;
     contrasts_left_ = 0;
-    Contest& decisive = seen_.decisive.emplace(*reduction_.decisive());
-    std::swap(decisive.first, decisive.second);
-    std::swap(decisive.first_context, decisive.second_context);
+    seen_.decisive = reversed(*reduction_.decisive());
     seen_.holds_otherwise = true;
   }
 
@@ -180,15 +159,23 @@ class Search {
 
 }  // namespace
 
-std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again) {
-  if (!can_be_guided(options)) return 0;
-  const SimulationOptions guided = guided_run(options);
-  Reduction reduction;
-  Reversals reversals;
-  guided.guide->begin(reduction.next().value(), reduction.known());
-  const Report report = again(guided);
-  reduction.learn(*guided.guide, reversals);
-  return unguided_in(report, *guided.guide) ? 0 : reduction.contests();
+SimulationOptions guided_run(const SimulationOptions& options) {
+  SimulationOptions guided = another_run(options);
+  guided.scheduler = SchedulerKind::guided;
+  guided.guide = std::make_shared<Guide>();
+  return guided;
+}
+
+std::optional<Unguided> unguided_in(const Report& report, const Guide& guide) {
+  if (report.schedules == Schedules::every) return std::nullopt;
+  if (!report.unguided && guide.log().is_incomplete) return Unguided::threads_on_gang;
+  return report.unguided;
+}
+
+bool can_be_guided(const SimulationOptions& options) noexcept {
+  const bool is_told_of_faults = options.backend == SimulatedBackend::sim;
+  return !is_too_large(options) && options.context != ContextKind::parallel &&
+         (is_told_of_faults || options.faults == nullptr);
 }
 
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,

@@ -53,8 +53,15 @@ using ScheduleRan = std::function<bool(const ExploredRun&)>;
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
                                  const ScheduleRan& ran, int jobs = 1);
 
-// How many choices of one run, which `again` makes, contexts contest: 0 if there are none, if a
-// Guide is not told of all that could come otherwise, or if only one run would be made.
-std::uint64_t count_contests(const SimulationOptions& options, const RunAgain& again);
+// -- One run of them --
+
+// Whether a Guide is told what the contexts of a run with `options` do to each other.
+bool can_be_guided(const SimulationOptions& options) noexcept;
+
+// `options` for a further run that a guide of its own leads.
+SimulationOptions guided_run(const SimulationOptions& options);
+
+// What could have come otherwise in a run that the guide was not told of; none: there is nothing.
+std::optional<Unguided> unguided_in(const Report& report, const Guide& guide);
 
 }  // namespace gang::sim

@@ -6,9 +6,8 @@
 namespace gang::sim {
 namespace {
 
-// Limits of a settling run, in case the program does not end without the deadlock.
+// Of a link, in case the program does not end without the deadlock.
 constexpr std::uint64_t most_buffered_bytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t least_step_limit = 1'000'000;
 
 using Part = Dependence Certainty::*;
 
@@ -61,8 +60,7 @@ std::optional<SimulationOptions> settling_options(const SimulationOptions& optio
     settling.sends = SendMode::buffered(most_buffered_bytes);
     settling.backend = SimulatedBackend::sim;  // the only one whose sends can be buffered
   }
-  settling.step_limit =
-      std::min(options.step_limit, std::max(least_step_limit, 100 * report.counts.switches));
+  settling.step_limit = further_step_limit(options, report);
   return settling;
 }
 

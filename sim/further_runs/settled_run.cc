@@ -1,9 +1,11 @@
 #include "sim/further_runs/settled_run.h"
 
 #include <algorithm>
+#include <utility>
 
-#include <fmt/format.h>
-
+#include "sim/further_runs/contest_text.h"
+#include "sim/further_runs/every_schedule.h"
+#include "sim/further_runs/neighbouring_runs.h"
 #include "sim/further_runs/settled_culprits.h"
 
 namespace gang::sim {
@@ -20,6 +22,42 @@ std::shared_ptr<const CallHistories> histories_of(const SimulationOptions& optio
   return is_same_run(report, recorded) ? recorded.histories : nullptr;
 }
 
+// Of runs whose neighbours are made: the first of these takes O(operations * ranks).
+constexpr std::uint64_t most_operations = 20'000;
+constexpr std::uint64_t most_operations_by_ranks = 4'000'000;
+
+bool is_small(const SimulationOptions& options, const Report& report) noexcept {
+  const std::uint64_t operations = report.counts.rank_operations;
+  return operations <= most_operations &&
+         operations * static_cast<std::uint64_t>(options.world_size) <= most_operations_by_ranks;
+}
+
+// What becomes of a run that does not hold, or comes to other outputs.
+std::string difference_of(const Report& report) {
+  if (report.holds()) return "the outputs differ";
+  return "the run ends with " + (report.findings.empty() ? std::string(to_string(report.outcome))
+                                                         : report.findings.front().id);
+}
+
+void find_message_race(NeighbouringRuns& runs, Report& report,
+                       const std::function<std::uint64_t()>& outputs) {
+  const std::uint64_t usual = outputs ? outputs() : 0;
+  if (!runs.first().holds()) return;
+  while (const auto other = runs.next(decides_message)) {
+    if (other->report.holds() && (!outputs || outputs() == usual)) continue;
+    report.findings.push_back(message_race(other->contest, difference_of(other->report)));
+    return;
+  }
+}
+
+// How the run decides the choice without which it holds.
+std::string find_decisive(NeighbouringRuns& runs, const Report& report) {
+  if (runs.first().holds() || runs.first().outcome != report.outcome) return {};
+  while (auto other = runs.next([](const Contest&) { return true; }))
+    if (other->report.holds()) return to_text(reversed(std::move(other->contest)));
+  return {};
+}
+
 }  // namespace
 
 Report run_settled(const SimulationOptions& options, const RankProgram& program) {
@@ -30,7 +68,7 @@ Report run_settled(const SimulationOptions& options, const RankProgram& program)
   settle_deadlock(options, report, run);
   settle_culprits(options, report, run);
   settle_faults(options, report, run);
-  find_message_race(options, report, run);
+  look_around(options, report, run);
   return report;
 }
 
@@ -54,17 +92,29 @@ void settle_faults(const SimulationOptions& options, Report& report, const RunAg
     settle_culprits(report, std::move(clean), *histories);
 }
 
-void find_message_race(const SimulationOptions& options, Report& report, const RunAgain& again,
-                       const std::function<bool()>& outputs_differ) {
-  if (!report.holds()) return;
-  for (const RaceCandidate& candidate : report.races.candidates) {
-    const Report forced = again(forcing_options(options, candidate));
-    std::optional<Finding> finding =
-        message_race(candidate, forced, outputs_differ && outputs_differ());
-    if (!finding) continue;
-    report.findings.push_back(*std::move(finding));
-    return;
-  }
+Surroundings look_around(const SimulationOptions& options, Report& report, const RunAgain& again,
+                         Neighbours neighbours, const std::function<std::uint64_t()>& outputs) {
+  const bool is_asked =
+      neighbours == Neighbours::all || (neighbours == Neighbours::of_messages && report.holds());
+  const Certainty* const certainty = certainty_of(report);
+  const Schedules happens_in = certainty != nullptr ? certainty->schedules : report.schedules;
+  if (!is_asked || happens_in == Schedules::every || !can_be_guided(options) ||
+      !is_small(options, report))
+    return {};
+  SimulationOptions limited = options;
+  limited.step_limit = further_step_limit(options, report);
+  NeighbouringRuns runs(limited, again);
+  Surroundings seen{.contests = runs.contests()};
+  if (report.holds())
+    find_message_race(runs, report, outputs);
+  else
+    seen.decisive = find_decisive(runs, report);
+  return seen;
+}
+
+std::uint64_t further_step_limit(const SimulationOptions& options, const Report& report) noexcept {
+  constexpr std::uint64_t least = 1'000'000;
+  return std::min(options.step_limit, std::max(least, 100 * report.counts.switches));
 }
 
 SimulationOptions another_run(const SimulationOptions& options) {
@@ -78,41 +128,6 @@ SimulationOptions another_run(const SimulationOptions& options) {
   other.timeline = Recording::off;
   other.call_stacks = Recording::off;
   return other;
-}
-
-SimulationOptions forcing_options(const SimulationOptions& options,
-                                  const RaceCandidate& candidate) {
-  SimulationOptions forcing = another_run(options);
-  forcing.forced_receive = ForcedReceive{.receiver = candidate.receiver,
-                                         .receive_index = candidate.receive_index,
-                                         .source = candidate.other_source};
-  return forcing;
-}
-
-std::optional<Finding> message_race(const RaceCandidate& candidate, const Report& forced,
-                                    bool outputs_differ) {
-  if (!forced.races.forced_receive_completed || (forced.holds() && !outputs_differ))
-    return std::nullopt;
-  std::string difference = "the outputs differ";
-  if (!forced.findings.empty())
-    difference = fmt::format("the run ends with {}", forced.findings.front().id);
-  else if (forced.outcome != Outcome::completed)
-    difference = fmt::format("the run ends with {}", to_string(forced.outcome));
-  Finding finding;
-  finding.id = finding_id::message_race;
-  finding.ranks = {candidate.receiver, candidate.taken_source, candidate.other_source};
-  std::sort(finding.ranks.begin(), finding.ranks.end());
-  finding.gang = candidate.gang;
-  finding.call = candidate.call;
-  finding.location = candidate.location;
-  finding.message = fmt::format(
-      "Rank {} received from any source at {} and took the message of rank {}, sent at {}.",
-      candidate.receiver, to_string(candidate.location), candidate.taken_source,
-      to_string(candidate.taken_location));
-  finding.detail =
-      fmt::format("It could also take that of rank {}, sent at {}: in a run where it did, {}.",
-                  candidate.other_source, to_string(candidate.other_location), difference);
-  return finding;
 }
 
 }  // namespace gang::sim

@@ -1,8 +1,10 @@
 // A run, and the further runs that settle its verdict.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sim/simulation.h"
 
@@ -28,16 +30,37 @@ void settle_faults(const SimulationOptions& options, Report& report, const RunAg
 // that. Makes no run where `report` has the timeline.
 void settle_culprits(const SimulationOptions& options, Report& report, const RunAgain& again);
 
-// Of a run that holds: adds the first receive from any source for which the other message makes a
-// difference. `outputs_differ` is called after each further run: whether its outputs differ.
-void find_message_race(const SimulationOptions& options, Report& report, const RunAgain& again,
-                       const std::function<bool()>& outputs_differ = {});
+// Which neighbours of a run are made: runs that decide one of its choices otherwise.
+enum class Neighbours : std::uint8_t {
+  none,
+  of_messages,  // of a run that holds: those that receive another message from any source
+  all,
+};
+
+// What they tell of it.
+struct Surroundings {
+  std::uint64_t contests = 0;  // choices that decide something; 0: none, or not all are known
+  // Of a run that fails: the choice without which it holds, in words, if it has been found. "rank 0
+  // locked a mutex before rank 1 did".
+  std::string decisive = {};
+};
+
+// Looks at a few neighbours of a run, if it is small and something in it could have come otherwise.
+// Adds the finding message_race to a run that holds while a neighbour that receives another message
+// does not, or comes to other outputs. `outputs` tells the digest of those of the last run that
+// `again` has made; null: outputs are not compared.
+Surroundings look_around(const SimulationOptions& options, Report& report, const RunAgain& again,
+                         Neighbours neighbours = Neighbours::of_messages,
+                         const std::function<std::uint64_t()>& outputs = {});
 
 // -- Which runs settle it --
 
 // The options of a further run, before they are adapted to its purpose: it records nothing and does
 // not follow a replayed schedule, which belongs to the first run.
 SimulationOptions another_run(const SimulationOptions& options);
+
+// A limit of steps for a further run, in case the program does not end where it goes another way.
+std::uint64_t further_step_limit(const SimulationOptions& options, const Report& report) noexcept;
 
 // The options of the run that settles what `report`, of a run with `options`, leaves open: whether
 // its deadlock happens only because sends wait to be received, or because operations wait behind
@@ -56,14 +79,5 @@ SimulationOptions without_faults(const SimulationOptions& options);
 // Updates `report` with the result of the run without faults: every finding says whether it needs
 // them.
 void settle_faults(Report& report, const Report& clean);
-
-// The options of the run in which the receive of `candidate` takes the other message.
-SimulationOptions forcing_options(const SimulationOptions& options, const RaceCandidate& candidate);
-
-// The finding message_race if the receive took the other message in the run `forced`, with
-// forcing_options, and that made a difference: the run does not hold, or `outputs_differ`. None if
-// the other message cannot come first or makes no difference.
-std::optional<Finding> message_race(const RaceCandidate& candidate, const Report& forced,
-                                    bool outputs_differ);
 
 }  // namespace gang::sim

@@ -48,18 +48,22 @@ auto find_for(const PendingOperation& receive, const LinkQueue<T>& queue, const 
   return source == any_rank ? queue.find(accepts) : queue.find_from(source, accepts);
 }
 
-// Whether it was posted as a receive from any source.
 bool is_from_any(const PendingOperation& receive) noexcept {
-  return receive.call().peer == any_rank || receive.is_forced;
+  return receive.call().peer == any_rank;
+}
+
+// A receive from any source has taken the message of `send`.
+void note_taken(Mailbox& mailbox, int source, const Collective& send) {
+  TakenFrom& from = mailbox.taken_from[{send.tag, source}];
+  ++from.count;
+  from.last = send;
+  from.last.label = {};
 }
 
 }  // namespace
 
 MessageMatching::MessageMatching(World& world, Matching& matching)
-    : world_(world),
-      engine_(world.engine),
-      matching_(matching),
-      watches_races_(world.options.scheduler != SchedulerKind::guided) {}
+    : world_(world), engine_(world.engine), matching_(matching) {}
 
 Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   if (gang.mailboxes.empty()) gang.mailboxes.resize(static_cast<std::size_t>(gang.size()));
@@ -89,18 +93,6 @@ void MessageMatching::post_batch(PendingOperation& batch) {
     entry.deadline = batch.deadline;
     post(entry);
   }
-}
-
-void MessageMatching::note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
-                                 const Collective& send, std::span<const std::byte> payload) {
-  TakenFrom& from = mailbox.taken_from[{send.tag, source}];
-  ++from.count;
-  from.last = send;
-  from.last.label = {};
-  if (receive.is_forced)
-    forced_receive_completed_ = true;
-  else if (watches_races_)
-    races_.took(mailbox, receive, source, send, payload);
 }
 
 // `receive`, which is from any source, takes a message of `source` that is no longer in `mailbox`.
@@ -151,8 +143,6 @@ void MessageMatching::post_send(PendingOperation& send) {
 }
 
 void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
-  if (mailbox.taken) [[unlikely]]
-    races_.sent(mailbox, send);
   if (!mailbox.sole_senders.empty() && !engine_.choices().is_decided() &&
       could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
     engine_.choices().note_guided_choice();
@@ -247,27 +237,11 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   copy_payload(receive.operation->output.data(), message.payload.data(), message.payload.size());
   seal(receive);
   receive.received = {message.source, message.tag};
-  if (is_from_any(receive))
-    note_taken(mailbox, receive, message.source, message.sent, message.payload);
+  if (is_from_any(receive)) note_taken(mailbox, message.source, message.sent);
   ++world_.counts.completed_operations;
   matching_.end(receive, PendingStatus::complete);
   buffer_waiting(mailbox, message.source);
   return true;
-}
-
-// Counts a receive from any source, and sets the source that it is forced to, if any.
-void MessageMatching::post_any_receive(PendingOperation& receive) {
-  RankState& rank = *receive.task->rank;
-  receive.any_receive_index = rank.any_receives++;
-  const auto& forced = world_.options.forced_receive;
-  if (!forced || forced->receiver != rank.rank ||
-      forced->receive_index != receive.any_receive_index)
-    return;
-  const auto& ranks = receive.gang->info->root_ranks;
-  const auto source = std::find(ranks.begin(), ranks.end(), forced->source);
-  if (source == ranks.end()) return;
-  receive.operation->collective.peer = static_cast<int>(source - ranks.begin());
-  receive.is_forced = true;
 }
 
 void MessageMatching::post_receive(PendingOperation& receive) {
@@ -275,7 +249,6 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   // From one source messages come in one order, whatever the schedule.
   if (receive.call().peer == any_rank && receive.gang->size() > 2)
     engine_.choices().note_open_choice();
-  if (receive.call().peer == any_rank) post_any_receive(receive);
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
   if (receive_buffered(mailbox, receive)) return;
   const auto send = find_for(receive, mailbox.sends, [&receive](const PendingOperation* candidate) {
@@ -307,8 +280,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   seal(receive);
   receive.received = {send.member, send.call().tag};
   if (is_from_any(receive))
-    note_taken(mailbox_of(*receive.gang, receive.member), receive, send.member, send.call(),
-               {send.operation->input.data(), send.operation->input.size_bytes()});
+    note_taken(mailbox_of(*receive.gang, receive.member), send.member, send.call());
   ++world_.counts.completed_operations;
   world_.recorder.ended(
       TraceEventKind::complete, *send.gang,

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "sim/state/gang_state.h"
-#include "sim/state/race_watch.h"
 
 namespace gang::sim {
 
@@ -27,12 +26,6 @@ class MessageMatching {
   // Matches the sends of `gang` that faults have held, if they are due.
   void release_held(GangState& gang);
 
-  // Whether the options' forced receive has taken its message.
-  bool forced_receive_completed() const noexcept { return forced_receive_completed_; }
-
-  // See RaceWatch.
-  std::vector<RaceCandidate> take_race_candidates() { return races_.take(); }
-
  private:
   void post_batch(PendingOperation& batch);
   void post_send(PendingOperation& send);
@@ -40,7 +33,6 @@ class MessageMatching {
   bool meets_fault(Mailbox& mailbox, PendingOperation& send);
   void corrupt_payload(const PendingOperation& send, std::byte* payload);
   void post_receive(PendingOperation& receive);
-  void post_any_receive(PendingOperation& receive);
   bool fits(const Mailbox& mailbox, const PendingOperation& send) const;
   void buffer(Mailbox& mailbox, PendingOperation& send);
   // Buffer space of a link has become free, or the send ahead has left: admits waiting sends.
@@ -48,18 +40,12 @@ class MessageMatching {
   static std::optional<WaitingSends::Place> first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
   void note_choice(Mailbox& mailbox, const PendingOperation& receive, int source);
-  void note_taken(Mailbox& mailbox, const PendingOperation& receive, int source,
-                  const Collective& send, std::span<const std::byte> payload);
   void meet(PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);
 
   World& world_;
   Engine& engine_;
   Matching& matching_;
-  // Not where a Guide leads: further runs under it take the other messages.
-  const bool watches_races_;
-  RaceWatch races_;
-  bool forced_receive_completed_ = false;
 };
 
 // Turns the entries of a batch into separate operations, owned by `batch`. Posting does so, unless

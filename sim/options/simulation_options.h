@@ -79,15 +79,6 @@ enum class DeadlockSearch : std::uint8_t {
   while_others_run,
 };
 
-// Makes one receive from any source take its message from a given source, to see what follows.
-struct ForcedReceive {
-  int receiver = 0;                 // root rank
-  std::uint64_t receive_index = 0;  // among that rank's receives from any source, from 0
-  int source = 0;                   // root rank
-
-  friend bool operator==(const ForcedReceive&, const ForcedReceive&) = default;
-};
-
 // What a program may leave behind without a finding; it is cleaned up all the same.
 struct IgnoredLeaks {
   bool unwaited_work = false;    // dropped without waiting for it
@@ -118,7 +109,6 @@ struct SimulationOptions {
   // gangs have their own.
   std::optional<Duration> watchdog = {};
   DeadlockSearch deadlock_search = DeadlockSearch::at_rest;
-  std::optional<ForcedReceive> forced_receive = {};
   // The faults to inject, drawn for this world (see draw); null: no faults. Once one of them has
   // happened, pending timeouts fire regardless of pending_timeouts. Not under
   // ContextKind::parallel.

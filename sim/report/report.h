@@ -169,27 +169,6 @@ struct BlockedCall {
   friend auto operator<=>(const BlockedCall&, const BlockedCall&) = default;
 };
 
-// A receive from any source that took one message but might have taken another, with different
-// bytes, size or type. A run with a ForcedReceive shows whether it could, and whether it matters.
-struct RaceCandidate {
-  int receiver = 0;                 // root ranks
-  std::uint64_t receive_index = 0;  // among that rank's receives from any source, from 0
-  int taken_source = 0;
-  int other_source = 0;
-  GangLabel gang;
-  CallText call;  // the receive
-  SourceLocation location;
-  SourceLocation taken_location;  // the sends
-  SourceLocation other_location;
-
-  friend bool operator==(const RaceCandidate&, const RaceCandidate&) = default;
-};
-
-struct MessageRaces {
-  std::vector<RaceCandidate> candidates;  // the first few, unless guided
-  bool forced_receive_completed = false;  // options.forced_receive got its message
-};
-
 struct Counts {
   std::uint64_t rank_operations = 0;       // operations called, over all ranks
   std::uint64_t completed_operations = 0;  // collectives and messages that completed
@@ -228,7 +207,6 @@ struct Report {
   Schedules schedules = Schedules::every;   // in which ones all this happens; not in JSON
   std::optional<Unguided> unguided;         // the first; none: a Guide is told of all; not in JSON
   std::string divergence;                   // Outcome::diverged: step, expected, found
-  MessageRaces races;                       // not in JSON
   Schedule schedule;                        // if recorded
   Trace trace;
   Timeline timeline;                               // if recorded

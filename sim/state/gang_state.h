@@ -20,7 +20,6 @@
 #include "sim/state/fingerprint.h"
 #include "sim/state/link_queue.h"
 #include "sim/state/pending_operation.h"
-#include "sim/state/race_watch.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {
@@ -146,10 +145,9 @@ struct Mailbox {
   LinkQueue<PendingOperation*> receives;                  // receives of this member, by their peer
   std::unordered_map<int, std::uint64_t> buffered_bytes;  // by source
   std::vector<HeldSend> held;                             // by faults, oldest first
-  // All of receives from any source: the messages that they have taken, by tag and source; the last
-  // of those, null before the first; and who could have sent them.
+  // All of receives from any source: the messages that they have taken, by tag and source; and
+  // who could have sent them.
   std::map<std::pair<int, int>, TakenFrom> taken_from;
-  std::unique_ptr<TakenMessages> taken;
   boost::container::small_vector<SoleSender, 1> sole_senders;
 };
 

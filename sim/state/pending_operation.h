@@ -61,13 +61,11 @@ struct PendingOperation {
   TimePoint deadline{0};       // TimePoint::max(): never
   std::uint64_t step_key = 0;  // what a Guide knows it by; 0: nobody has been told of it
   std::uint32_t entries_left = 0;
-  std::uint32_t any_receive_index = 0;  // for a receive from any source
   int member;                           // rank in the gang
   PendingFaults faults;
   Received received;
   PendingStatus status = PendingStatus::posted;
   CallForm form = CallForm::blocking;
-  bool is_forced = false;  // receives from the source that SimulationOptions forces
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }

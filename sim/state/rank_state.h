@@ -56,7 +56,6 @@ struct RankState {
   // The last call on any dropped gang, and its time (SimGang::last_called_at).
   LastCall last_call;
   std::uint64_t last_called_at = 0;
-  std::uint32_t any_receives = 0;  // posted receives from any source
   std::int32_t rank = 0;
   bool has_returned = false;  // its program is over, normally or not
   bool has_failed = false;    // it ended with an exception, or its process did not end well

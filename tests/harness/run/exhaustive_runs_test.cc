@@ -9,6 +9,7 @@
 
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
+#include "sim/further_runs/contest_text.h"
 #include "tests/harness/run/careless_program.h"
 
 namespace gang::harness {
@@ -311,16 +312,6 @@ TEST(ExhaustiveRuns, AnOutputThatDiffersWithoutAReasonIsNotRepeated) {
   EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::nondeterminism);
 }
 
-TEST(ContestText, SaysWhoMetItsFaultAndWhoBrokeTheGang) {
-  sim::Contest contest;
-  contest.first = {.kind = sim::AccessKind::fault, .mode = sim::AccessMode::write, .rank = 1};
-  contest.second = {.kind = sim::AccessKind::fault, .mode = sim::AccessMode::read, .rank = 2};
-  EXPECT_EQ(to_text(contest), "rank 2 went on before rank 1 met its fault");
-  contest.first = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::read, .rank = 1};
-  contest.second = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::write, .rank = 2};
-  EXPECT_EQ(to_text(contest), "rank 2 broke the gang before the call of rank 1");
-}
-
 TEST(DecisiveText, SaysWhatHappensOtherwise) {
   sim::EverySchedule every;
   every.decisive.emplace();
@@ -341,20 +332,6 @@ TEST(ExhaustiveRuns, EachCaseOfFaultsIsRunOnce) {
   EXPECT_EQ(exploration.fault_cases, 1U);
   EXPECT_EQ(exploration.coverage.runs, 2U);
   EXPECT_EQ(exploration.coverage.with_faults, 1U);
-}
-
-TEST(ContestText, SaysWhoCalledBeforeTheGangBroke) {
-  sim::Contest contest;
-  contest.first = {.kind = sim::AccessKind::call, .mode = sim::AccessMode::write, .rank = 1};
-  contest.second = {.kind = sim::AccessKind::call,
-                    .mode = sim::AccessMode::read,
-                    .rank = 2,
-                    .site = CallSite::at("train.cc", 7)};
-  contest.second_context = "loader";
-  EXPECT_EQ(to_text(contest),
-            "'loader' of rank 2 called the gang (train.cc:7) before rank 1 broke it");
-  contest.first.mode = sim::AccessMode::read;
-  EXPECT_EQ(to_text(contest), "'loader' of rank 2 (train.cc:7) came before rank 1");
 }
 
 TEST(WhyNotProved, NamesWhatEndedTheRuns) {

@@ -287,6 +287,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   result.report.virtual_time = std::chrono::milliseconds(12);
   result.contested_choices = 3;
   result.explore = "gangsim explore test";
+  result.decisive = "rank 0 came first";
   result.world_size = 5;
   const RunResult again = run_result_from_text(to_file_text(result));
   EXPECT_EQ(again.report.certainty, result.report.certainty);
@@ -294,6 +295,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   EXPECT_EQ(again.report.virtual_time, result.report.virtual_time);
   EXPECT_EQ(again.contested_choices, 3U);
   EXPECT_EQ(again.explore, "gangsim explore test");
+  EXPECT_EQ(again.decisive, "rank 0 came first");
   EXPECT_EQ(again.world_size, 5);
 }
 

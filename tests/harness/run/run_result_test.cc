@@ -129,6 +129,16 @@ TEST(RunResultText, SaysOnceWhatSchedulesContendFor) {
   EXPECT_EQ(count_in(to_string(result)), 1);
 }
 
+TEST(RunResultText, SaysWhatIsDecisiveOfARunThatFails) {
+  RunResult result = run_body([](Rank&) {});
+  result.decisive = "rank 0 came before rank 1";
+  EXPECT_EQ(decisive_text(result),
+            "rank 0 came before rank 1. Decided the other way, the run holds.");
+  EXPECT_THAT(to_string(result), testing::Not(testing::HasSubstr("Decisive")));
+  result.report.outcome = sim::Outcome::step_limit;
+  EXPECT_THAT(to_string(result), testing::HasSubstr("\n  Decisive   rank 0 came before rank 1."));
+}
+
 TEST(RunResultText, ARunHasASeedAndARecordingHasNone) {
   RunResult result{.world_size = 4};
   result.specification.program = "suspect.toml";

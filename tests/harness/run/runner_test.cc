@@ -190,16 +190,35 @@ TEST(Run, CountsWhatSchedulesContendForWhereThatMatters) {
     for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
   };
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
-  const RunResult contested = run_of(equal_messages, three_ranks, {.counts_contests = true});
+  const RunResult contested =
+      run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all});
   EXPECT_GT(contested.contested_choices, 0U);
   EXPECT_THAT(contested.explore, testing::StartsWith("gangsim explore test "));
   EXPECT_EQ(run_of(equal_messages, three_ranks).contested_choices, 0U);
-  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.counts_contests = true}).contested_choices, 0U);
+  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all}).contested_choices,
+            0U);
+}
+
+TEST(Run, TellsTheChoiceThatMakesItFail) {
+  const auto wrong_if_rank_1_is_first = [](Rank& rank) {
+    std::int32_t value = rank.rank();
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    rank.root()->recv(view_of(value));
+    if (value == 1) rank.wrong_result("Rank 1 came first.");
+    rank.root()->recv(view_of(value));
+  };
+  const RunSpecification three_ranks{.program = "test", .world_size = 3};
+  const RunResult result =
+      run_of(wrong_if_rank_1_is_first, three_ranks, {.neighbours = sim::Neighbours::all});
+  ASSERT_EQ(result.report.findings.size(), 1U);
+  EXPECT_EQ(result.report.findings[0].id, sim::finding_id::wrong_result);
+  EXPECT_THAT(result.decisive, testing::HasSubstr("took the message of rank 1"));
+  EXPECT_EQ(run_of(wrong_if_rank_1_is_first, three_ranks).decisive, "");
 }
 
 TEST(Run, WithoutContestedChoicesNoCommandTriesThem) {
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
-  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.counts_contests = true}).explore, "");
+  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all}).explore, "");
 }
 
 // Counting runs the program again.
@@ -213,7 +232,9 @@ TEST(Run, OfALargeRunNoChoicesAreCounted) {
     for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
   };
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
-  EXPECT_EQ(run_of(equal_messages, three_ranks, {.counts_contests = true}).contested_choices, 0U);
+  EXPECT_EQ(
+      run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all}).contested_choices,
+      0U);
   const int without = std::exchange(runs, 0);
   run_of(equal_messages, three_ranks);
   EXPECT_EQ(runs, without);
@@ -280,7 +301,8 @@ TEST(Run, OfARunWithFaultsNoChoicesAreCounted) {
   const RunSpecification slow{.program = "test",
                               .world_size = 3,
                               .faults = load_faults(R"(fault = [{kind = "slow", delay = "1s"}])")};
-  EXPECT_EQ(run_of(equal_messages, slow, {.counts_contests = true}).contested_choices, 0U);
+  EXPECT_EQ(run_of(equal_messages, slow, {.neighbours = sim::Neighbours::all}).contested_choices,
+            0U);
 }
 
 }  // namespace

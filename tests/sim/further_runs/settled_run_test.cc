@@ -63,19 +63,6 @@ TEST(SettledRun, RunsOnceWhereNothingIsOpen) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(SettledRun, AskedWhetherOutputsDifferAfterEachFurtherRun) {
-  Report report;
-  report.races.candidates.resize(2);
-  int runs = 0;
-  const RunAgain again = [&runs](const SimulationOptions&) {
-    ++runs;
-    return Report{.races = {.forced_receive_completed = true}};
-  };
-  find_message_race({}, report, again, [&runs] { return runs == 2; });
-  EXPECT_EQ(runs, 2);
-  EXPECT_THAT(ids_of(report), ElementsAre("message_race"));
-}
-
 // -- Parts --
 
 TEST(FurtherRun, RecordsNothingAndFollowsNoSchedule) {
@@ -102,17 +89,17 @@ TEST(FurtherRun, IsOtherwiseTheSame) {
   EXPECT_EQ(other.step_limit, 9U);
 }
 
-// The message race of a program that leaves its result in `result`, found by forced runs.
+// The message race of a program that leaves its result in `result`, found by neighbours of a run.
 std::optional<Finding> race_of(const SimulationOptions& options, const RankProgram& program,
                                const std::int32_t& result) {
-  const Report report = run(options, program);
+  Report report = run(options, program);
   EXPECT_TRUE(report.holds()) << to_string(report);
-  const std::int32_t usual = result;
-  for (const RaceCandidate& candidate : report.races.candidates) {
-    const Report forced = run(forcing_options(options, candidate), program);
-    if (auto finding = message_race(candidate, forced, result != usual)) return finding;
-  }
-  return std::nullopt;
+  look_around(
+      options, report, [&](const SimulationOptions& further) { return run(further, program); },
+      Neighbours::of_messages, [&result] { return static_cast<std::uint64_t>(result); });
+  if (report.holds()) return std::nullopt;
+  EXPECT_THAT(ids_of(report), ElementsAre("message_race"));
+  return report.findings.front();
 }
 
 // Ranks 1 and 2 send their rank to rank 0.
@@ -190,7 +177,26 @@ TEST(MessageRace, ADeadlockThatDependsOnTheSenderIsOne) {
   EXPECT_THAT(finding->detail, HasSubstr("the run ends with participant_missing"));
 }
 
+// What comes later, but for no reason, could come first as well.
 TEST(MessageRace, AMessageThatComesLaterButIndependentlyIsOne) {
+  std::int32_t result = 0;
+  const auto finding = race_of(
+      {.world_size = 4},
+      [&result](SimulatedRank& rank) {
+        std::int32_t other = 0;
+        if (rank.rank() == 3) rank.root()->send(view_of(other), 2);
+        if (rank.rank() == 2) rank.root()->recv(view_of(other), 3);
+        if (rank.rank() == 1 || rank.rank() == 2) return send_rank(rank);
+        if (rank.rank() != 0) return;
+        rank.root()->recv(view_of(result));
+        rank.root()->recv(view_of(other));
+      },
+      result);
+  EXPECT_TRUE(finding);
+}
+
+// Time passes only once no rank can go on.
+TEST(MessageRace, AMessageThatComesLaterInTimeIsNone) {
   std::int32_t result = 0;
   const auto finding = race_of(
       {.world_size = 3},
@@ -202,7 +208,87 @@ TEST(MessageRace, AMessageThatComesLaterButIndependentlyIsOne) {
         rank.root()->recv(view_of(other));
       },
       result);
+  EXPECT_FALSE(finding) << to_string(*finding);
+}
+
+TEST(MessageRace, EqualMessagesWhoseSendersMatterAreOne) {
+  std::int32_t result = 0;
+  const auto finding = race_of(
+      {.world_size = 3},
+      [&result](SimulatedRank& rank) {
+        if (rank.rank() > 0) return rank.root()->send(view_of(result), 0);
+        rank.root()->recv(view_of(result));
+        rank.root()->recv(view_of(result), 2);
+      },
+      result);
   EXPECT_TRUE(finding);
+}
+
+TEST(MessageRace, IsFoundWithBufferedSends) {
+  std::int32_t result = 0;
+  const auto finding = race_of(
+      {.world_size = 3, .sends = SendMode::buffered(64)},
+      [&result](SimulatedRank& rank) {
+        if (rank.rank() > 0) return send_rank(rank);
+        std::int32_t other = 0;
+        rank.root()->recv(view_of(result));
+        rank.root()->recv(view_of(other));
+      },
+      result);
+  EXPECT_TRUE(finding);
+}
+
+// -- What is decisive --
+
+// Rank 0 expects rank 2's message second, of which no rank says anything.
+void expect_rank_1_first(SimulatedRank& rank) {
+  std::int32_t value = 0;
+  if (rank.rank() > 0) return send_rank(rank);
+  rank.root()->recv(view_of(value), any_rank, 0, {}, CallSite::at("race.cc", 5));
+  rank.root()->recv(view_of(value), 1);
+}
+
+Surroundings surroundings_of(int world_size, const RankProgram& program,
+                             Neighbours neighbours = Neighbours::all) {
+  const SimulationOptions options{.world_size = world_size};
+  Report report = run(options, program);
+  return look_around(
+      options, report, [&](const SimulationOptions& further) { return run(further, program); },
+      neighbours);
+}
+
+TEST(LookAround, TellsWhatMakesARunFail) {
+  EXPECT_EQ(surroundings_of(3, expect_rank_1_first).decisive,
+            "the receive from any source on rank 0 at race.cc:5 took the message of rank 1 "
+            "(race.cc:3), not that of rank 2 (race.cc:3)");
+}
+
+TEST(LookAround, NothingIsDecisiveOfARunThatFailsInAnyCase) {
+  const Surroundings seen = surroundings_of(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() > 0) return send_rank(rank);
+    for (int i = 0; i < 3; ++i) rank.root()->recv(view_of(value));
+  });
+  EXPECT_EQ(seen.contests, 1U);
+  EXPECT_EQ(seen.decisive, "");
+}
+
+TEST(LookAround, ARunThatFailsHasNeighboursOnlyIfAllAreAskedFor) {
+  for (const Neighbours neighbours : {Neighbours::none, Neighbours::of_messages}) {
+    const Surroundings seen = surroundings_of(3, expect_rank_1_first, neighbours);
+    EXPECT_EQ(seen.contests, 0U);
+    EXPECT_EQ(seen.decisive, "");
+  }
+}
+
+TEST(LookAround, MakesNoRunWhereNothingIsContested) {
+  int runs = 0;
+  const Surroundings seen = surroundings_of(2, [&runs](SimulatedRank& rank) {
+    if (rank.rank() == 0) ++runs;
+    barrier(rank);
+  });
+  EXPECT_EQ(seen.contests, 0U);
+  EXPECT_EQ(runs, 1);
 }
 
 }  // namespace

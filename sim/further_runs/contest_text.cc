@@ -1,0 +1,109 @@
+#include "sim/further_runs/contest_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gang/call_site.h"
+
+namespace gang::sim {
+namespace {
+
+std::string place_of(const Access& access) {
+  return access.site.line == 0 ? "" : fmt::format(" ({})", gang::to_string(access.site));
+}
+
+// "rank 1", "'loader' of rank 1".
+std::string context_of(const Access& access, const std::string& name) {
+  return name.empty() ? fmt::format("rank {}", access.rank)
+                      : fmt::format("'{}' of rank {}", name, access.rank);
+}
+
+}  // namespace
+
+std::string to_text(const Contest& contest) {
+  const Access& first = contest.second;  // in the run that decides it the other way
+  const Access& second = contest.first;
+  const std::string& first_name = contest.second_context;
+  const std::string& second_name = contest.first_context;
+  switch (first.kind) {
+    case AccessKind::message:
+      if (contest.receive)
+        return fmt::format(
+            "the receive from any source on rank {} at {} took the message of {}{}, not that of "
+            "{}{}",
+            contest.receive->rank, gang::to_string(contest.receive->site),
+            context_of(first, first_name), place_of(first), context_of(second, second_name),
+            place_of(second));
+      break;
+    case AccessKind::lock:
+      return fmt::format("{} locked a mutex before {} did", context_of(first, first_name),
+                         context_of(second, second_name));
+    case AccessKind::notification:
+      return fmt::format("{} used a condition before {} did", context_of(first, first_name),
+                         context_of(second, second_name));
+    case AccessKind::arrival:
+      return fmt::format("{} made its call{} before the operation of {}{} was tested",
+                         context_of(first, first_name), place_of(first),
+                         context_of(second, second_name), place_of(second));
+    case AccessKind::look:
+      return fmt::format("{} tested its operation{} before {} made its call{}",
+                         context_of(first, first_name), place_of(first),
+                         context_of(second, second_name), place_of(second));
+    case AccessKind::key:
+      return fmt::format("{} used a key of the store{} before {} did{}",
+                         context_of(first, first_name), place_of(first),
+                         context_of(second, second_name), place_of(second));
+    case AccessKind::device:
+      if (first_name != second_name)
+        return fmt::format("{} launched its operation{} before {} launched its{}",
+                           context_of(first, first_name), place_of(first),
+                           context_of(second, second_name), place_of(second));
+      return fmt::format("the device of rank {} started the operation{} before the one{}",
+                         first.rank, place_of(first), place_of(second));
+    case AccessKind::fault:
+      return fmt::format("{} {} before {} {}", context_of(first, first_name),
+                         first.mode == AccessMode::write ? "met its fault" : "went on",
+                         context_of(second, second_name),
+                         second.mode == AccessMode::write ? "met its fault" : "went on");
+    case AccessKind::call:
+      if (first.mode != second.mode && first.site.line == 0)
+        return fmt::format("{} broke the gang before the call of {}{}",
+                           context_of(first, first_name), context_of(second, second_name),
+                           place_of(second));
+      if (first.mode != second.mode && second.site.line == 0)
+        return fmt::format("{} called the gang{} before {} broke it", context_of(first, first_name),
+                           place_of(first), context_of(second, second_name));
+      break;
+  }
+  return fmt::format("{}{} came before {}{}", context_of(first, first_name), place_of(first),
+                     context_of(second, second_name), place_of(second));
+}
+
+Contest reversed(Contest contest) {
+  std::swap(contest.first, contest.second);
+  std::swap(contest.first_context, contest.second_context);
+  return contest;
+}
+
+Finding message_race(const Contest& contest, std::string_view difference) {
+  const TakenByAny& receive = contest.receive.value();
+  Finding finding;
+  finding.id = finding_id::message_race;
+  finding.ranks = {receive.rank, contest.first.rank, contest.second.rank};
+  std::ranges::sort(finding.ranks);
+  finding.ranks.erase(std::ranges::unique(finding.ranks).begin(), finding.ranks.end());
+  finding.location = location_of(receive.site);
+  finding.message = fmt::format(
+      "Rank {} received from any source at {} and took the message of {}, sent at {}.",
+      receive.rank, gang::to_string(receive.site), context_of(contest.first, contest.first_context),
+      gang::to_string(contest.first.site));
+  finding.detail =
+      fmt::format("It could also take that of {}, sent at {}: in a run where it did, {}.",
+                  context_of(contest.second, contest.second_context),
+                  gang::to_string(contest.second.site), difference);
+  return finding;
+}
+
+}  // namespace gang::sim

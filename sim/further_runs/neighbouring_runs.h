@@ -1,0 +1,57 @@
+// Runs that decide one choice of a run otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/further_runs/settled_run.h"
+#include "sim/schedule/reduction.h"
+
+namespace gang::sim {
+
+// A first run with a guide, and its neighbours: each goes the same way up to one contest, decides
+// that in the other way, and goes on by itself.
+class NeighbouringRuns {
+ public:
+  // Makes the first run. `again` outlives this. can_be_guided(options) holds.
+  NeighbouringRuns(const SimulationOptions& options, const RunAgain& again);
+
+  const Report& first() const noexcept { return first_; }
+
+  // Of the first run; 0: none, or a Guide is not told of all that could come otherwise.
+  std::uint64_t contests() const noexcept { return contests_; }
+
+  // One of its neighbours.
+  struct Neighbour {
+    Report report;
+    Contest contest;  // as the first run decides it
+  };
+
+  // The next neighbour that decides a contest which `wants` accepts; none: there are no more, or
+  // enough have been made: `most_neighbours`, or fewer of a run of many steps of many contexts. The
+  // first of a run's contests come first.
+  static constexpr std::size_t most_neighbours = 16;
+  std::optional<Neighbour> next(const std::function<bool(const Contest&)>& wants);
+
+ private:
+  struct Branch {
+    Beginning beginning;
+    Contest contest;
+  };
+
+  void find_branches();
+  std::optional<Report> run(Beginning beginning);
+
+  SimulationOptions options_;
+  const RunAgain& again_;
+  Reduction reduction_;
+  Report first_;
+  std::uint64_t contests_ = 0;
+  std::vector<Branch> branches_;  // the next one last
+  std::size_t left_ = 0;          // neighbours that may be made
+};
+
+}  // namespace gang::sim

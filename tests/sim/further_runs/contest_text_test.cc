@@ -1,0 +1,71 @@
+#include "sim/further_runs/contest_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gang::sim {
+namespace {
+
+TEST(ContestText, SaysWhoMetItsFaultAndWhoBrokeTheGang) {
+  Contest contest;
+  contest.first = {.kind = AccessKind::fault, .mode = AccessMode::write, .rank = 1};
+  contest.second = {.kind = AccessKind::fault, .mode = AccessMode::read, .rank = 2};
+  EXPECT_EQ(to_text(contest), "rank 2 went on before rank 1 met its fault");
+  contest.first = {.kind = AccessKind::call, .mode = AccessMode::read, .rank = 1};
+  contest.second = {.kind = AccessKind::call, .mode = AccessMode::write, .rank = 2};
+  EXPECT_EQ(to_text(contest), "rank 2 broke the gang before the call of rank 1");
+}
+
+TEST(ContestText, SaysWhoCalledBeforeTheGangBroke) {
+  Contest contest;
+  contest.first = {.kind = AccessKind::call, .mode = AccessMode::write, .rank = 1};
+  contest.second = {.kind = AccessKind::call,
+                    .mode = AccessMode::read,
+                    .rank = 2,
+                    .site = CallSite::at("train.cc", 7)};
+  contest.second_context = "loader";
+  EXPECT_EQ(to_text(contest),
+            "'loader' of rank 2 called the gang (train.cc:7) before rank 1 broke it");
+  contest.first.mode = AccessMode::read;
+  EXPECT_EQ(to_text(contest), "'loader' of rank 2 (train.cc:7) came before rank 1");
+}
+
+// Rank 0 has taken rank 1's message, and could take that of a thread of rank 2.
+Contest two_messages() {
+  Contest contest;
+  contest.first = {.kind = AccessKind::message, .rank = 1, .site = CallSite::at("ahead.cc", 9)};
+  contest.second = {.kind = AccessKind::message, .rank = 2, .site = CallSite::at("ahead.cc", 12)};
+  contest.second_context = "loader";
+  contest.receive = TakenByAny{.rank = 0, .site = CallSite::at("pump.cc", 31)};
+  return contest;
+}
+
+TEST(ContestText, NamesTheReceiveAndBothMessages) {
+  EXPECT_EQ(to_text(two_messages()),
+            "the receive from any source on rank 0 at pump.cc:31 took the message of 'loader' of "
+            "rank 2 (ahead.cc:12), not that of rank 1 (ahead.cc:9)");
+  EXPECT_EQ(to_text(reversed(two_messages())),
+            "the receive from any source on rank 0 at pump.cc:31 took the message of rank 1 "
+            "(ahead.cc:9), not that of 'loader' of rank 2 (ahead.cc:12)");
+}
+
+TEST(ContestText, ARaceIsOfTheReceiverAndBothSenders) {
+  const Finding finding = message_race(two_messages(), "the outputs differ");
+  EXPECT_EQ(finding.id, finding_id::message_race);
+  EXPECT_THAT(finding.ranks, testing::ElementsAre(0, 1, 2));
+  EXPECT_EQ(to_string(finding.location), "pump.cc:31");
+  EXPECT_EQ(finding.message,
+            "Rank 0 received from any source at pump.cc:31 and took the message of rank 1, sent at "
+            "ahead.cc:9.");
+  EXPECT_EQ(finding.detail,
+            "It could also take that of 'loader' of rank 2, sent at ahead.cc:12: in a run where it "
+            "did, the outputs differ.");
+}
+
+TEST(ContestText, OnlyAReceiveFromAnySourceDecidesAMessage) {
+  EXPECT_TRUE(decides_message(two_messages()));
+  EXPECT_FALSE(decides_message(Contest{}));
+}
+
+}  // namespace
+}  // namespace gang::sim
