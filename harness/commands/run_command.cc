@@ -67,7 +67,7 @@ class RunCommand final : public Command {
     RunResult result = harness::run(program, specification, recording, context.binary);
     if (json_.is_given()) add_timeline(source.program, specification, result);
     result.reproduce = to_command_line(specification, context.binary, source.specification);
-    if (result.contested_choices > 0)
+    if (!result.explore.empty())
       result.explore = to_explore_line(specification, context.binary, source.specification);
     // A file's expectation is for its own options.
     if (specification == source.specification)

@@ -153,10 +153,9 @@ json to_json(const RunResult& result) {
   to["gangs"] = report.counts.gangs;
   to["result_digest"] = to_hex(result.outputs.digest);
   to["reproduce"] = result.reproduce;
-  if (result.contested_choices > 0) {
-    to["contested_choices"] = result.contested_choices;
-    to["explore"] = result.explore;
-  }
+  if (result.is_in_every_schedule) to["is_in_every_schedule"] = true;
+  if (result.contested_choices > 0) to["contested_choices"] = result.contested_choices;
+  if (!result.explore.empty()) to["explore"] = result.explore;
   if (!result.decisive.empty()) to["decisive"] = result.decisive;
   if (json real_time = to_json(result.real_time); !real_time.empty())
     to["real_time"] = std::move(real_time);
@@ -175,10 +174,11 @@ RunResult run_result_from_json(const json& saved) {
   result.world_size = field<int>(from, "world");
   result.outputs.digest = sim::digest_field(from, "result_digest");
   result.reproduce = field<std::string>(from, "reproduce");
-  if (from.contains("contested_choices")) {
+  if (from.contains("is_in_every_schedule"))
+    result.is_in_every_schedule = field<bool>(from, "is_in_every_schedule");
+  if (from.contains("contested_choices"))
     result.contested_choices = field<std::uint64_t>(from, "contested_choices");
-    result.explore = field<std::string>(from, "explore");
-  }
+  if (from.contains("explore")) result.explore = field<std::string>(from, "explore");
   if (from.contains("decisive")) result.decisive = field<std::string>(from, "decisive");
   if (from.contains("real_time"))
     result.real_time = real_time_from_json(sim::object_field(from, "real_time"));

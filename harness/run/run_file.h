@@ -26,7 +26,8 @@ inline constexpr std::size_t most_single_blocked = 64;
 //   virtual_time_ns, wall_time_ns, rank_operations, switches, gangs, counts
 //   trace_digest, result_digest          16 hexadecimal digits
 //   reproduce, unexpected                the command; where a file expected another outcome
-//   contested_choices, explore           where another schedule may hold; the command to try them
+//   is_in_every_schedule                 whether no schedule ends otherwise
+//   contested_choices, explore           where another may: how many, if known; what tries them
 //   decisive                             the choice without which the run holds, where it is known
 //   real_time                            RealTime, where the ranks were processes
 //   timeline                             sim::Timeline; absent where it was not recorded

@@ -80,15 +80,18 @@ std::string decisive_text(const RunResult& result) {
 }
 
 std::string contested_text(const RunResult& result) {
-  if (result.contested_choices == 0) return "";
-  return fmt::format("{}, decided by: {}", counted(result.contested_choices, "choice"),
-                     result.explore);
+  if (result.explore.empty()) return "";
+  const std::string choices = result.contested_choices == 0
+                                  ? "choices that were not counted"
+                                  : counted(result.contested_choices, "choice");
+  return fmt::format("{}, decided by: {}", choices, result.explore);
 }
 
 sim::MarkedText marked_text(const RunResult& result) {
   const sim::Report& report = result.report;
   sim::MarkedText text = sim::headline(report, what_was_run(result));
   if (result.holds()) text.add("\n" + summary(result));
+  if (result.holds() && result.is_in_every_schedule) text.add("  every schedule ends like this\n");
   if (const std::string contested = contested_text(result); result.holds() && !contested.empty())
     text.add("  contested: " + contested + "\n");
   text.add(sim::explanation(report));  // of a run that holds: the errors that it has handled

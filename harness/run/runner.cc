@@ -109,6 +109,12 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
   }
 }
 
+// Whether what the run came to can be said of other schedules.
+bool is_of_schedules(const RunSpecification& specification) noexcept {
+  return is_simulated(specification.backend) && !specification.faults &&
+         specification.options.context != sim::ContextKind::parallel;
+}
+
 // What the neighbours of a run tell of it.
 void look_around(const Backend& backend, const Launch& launch, const Program& program,
                  sim::Neighbours neighbours, RunResult& result) {
@@ -123,8 +129,10 @@ void look_around(const Backend& backend, const Launch& launch, const Program& pr
         return std::move(other.report);
       },
       neighbours, [&digest] { return digest; });
+  if (seen.contests == 0U && is_of_schedules(result.specification))
+    result.is_in_every_schedule = true;
   if (neighbours != sim::Neighbours::all) return;
-  result.contested_choices = seen.contests;
+  result.contested_choices = seen.contests.value_or(0);
   result.decisive = seen.decisive;
 }
 
@@ -171,16 +179,22 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
                    .notes = recorder.take_notes(),
                    .reproduce = to_command_line(specification, binary)};
   result.specification.world_size = world_size;
+  const sim::Certainty* const certainty = sim::certainty_of(result.report);
+  const sim::Schedules happens_in =
+      certainty != nullptr ? certainty->schedules : result.report.schedules;
+  result.is_in_every_schedule =
+      is_of_schedules(specification) && happens_in == sim::Schedules::every;
   const Launch unwatched{.program = program, .context = context, .options = options};
   if (recording.settles) {
     settle(backend, unwatched, program, recorder, watch, result);
-    // Of runs with faults, and of rechecks, contested choices are not told.
-    const bool is_told = !options.faults && specification.schedule != ScheduleChoice::recheck;
-    look_around(backend, unwatched, program,
-                is_told ? recording.neighbours
-                        : std::min(recording.neighbours, sim::Neighbours::of_messages),
-                result);
-    if (result.contested_choices > 0) result.explore = to_explore_line(specification, binary);
+    const bool is_explored =
+        is_of_schedules(specification) && specification.schedule != ScheduleChoice::recheck;
+    const sim::Neighbours neighbours =
+        is_explored ? recording.neighbours
+                    : std::min(recording.neighbours, sim::Neighbours::of_messages);
+    look_around(backend, unwatched, program, neighbours, result);
+    if (neighbours == sim::Neighbours::all && !result.is_in_every_schedule)
+      result.explore = to_explore_line(specification, binary);
   } else {
     if (result.report.histories != nullptr)
       sim::settle_culprits(options, result.report, sim::RunAgain());

@@ -44,8 +44,10 @@ struct RunResult {
   Outputs outputs;
   std::vector<std::string> notes = {};  // by rank, of Rank::note; empty where there is none
   std::string reproduce;                // the command that does the same
-  // Where another schedule may end otherwise: how many choices decide that, and the command that
-  // tries them. 0: none are known.
+  // This run is a proof: without faults, no schedule of the program ends otherwise.
+  bool is_in_every_schedule = false;
+  // Where another one may: how many choices decide that, and the command that tries them. 0: they
+  // were not counted, or no command is known.
   std::uint64_t contested_choices = 0;
   std::string explore = {};
   std::string decisive = {};  // of a run that fails: the choice without which it holds, if known
@@ -79,7 +81,7 @@ sim::MarkedText marked_text(const RunResult& result);  // the same, to be styled
 // not known.
 std::string decisive_text(const RunResult& result);
 
-// "2 choices, decided by: gangsim explore lock_order": empty if none are known.
+// "2 choices, decided by: gangsim explore lock_order": empty if no command is known.
 std::string contested_text(const RunResult& result);
 
 }  // namespace gang::harness

@@ -21,8 +21,8 @@ class NeighbouringRuns {
 
   const Report& first() const noexcept { return first_; }
 
-  // Of the first run; 0: none, or a Guide is not told of all that could come otherwise.
-  std::uint64_t contests() const noexcept { return contests_; }
+  // Of the first run; none: a Guide is not told of all that could come otherwise.
+  std::optional<std::uint64_t> contests() const noexcept { return contests_; }
 
   // One of its neighbours.
   struct Neighbour {
@@ -49,7 +49,7 @@ class NeighbouringRuns {
   const RunAgain& again_;
   Reduction reduction_;
   Report first_;
-  std::uint64_t contests_ = 0;
+  std::optional<std::uint64_t> contests_;
   std::vector<Branch> branches_;  // the next one last
   std::size_t left_ = 0;          // neighbours that may be made
 };

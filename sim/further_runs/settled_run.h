@@ -39,7 +39,8 @@ enum class Neighbours : std::uint8_t {
 
 // What they tell of it.
 struct Surroundings {
-  std::uint64_t contests = 0;  // choices that decide something; 0: none, or not all are known
+  // Choices that decide something; none: not known, as no neighbour was made or not all are known.
+  std::optional<std::uint64_t> contests = {};
   // Of a run that fails: the choice without which it holds, in words, if it has been found. "rank 0
   // locked a mutex before rank 1 did".
   std::string decisive = {};

@@ -163,7 +163,7 @@ TEST(EveryCollective, ClosesTheGangsThatItMade) {
   std::multiset<std::string> closed;
   run(altered(every_collective_program(),
               {.closed = [&closed](const Gang& gang) { closed.emplace(gang.name()); }}),
-      {.program = "every_collective", .world_size = 3});
+      {.program = "every_collective", .world_size = 3}, {.settles = false});
   EXPECT_EQ(closed.count("mirror"), 3U);
   EXPECT_EQ(closed.count("half"), 3U);
 }

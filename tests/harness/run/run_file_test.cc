@@ -180,8 +180,9 @@ TEST(RunFile, AForeignFileIsSaidToBe) {
 
 // Fields that a file may lack.
 bool is_optional(std::string_view name) {
-  for (const std::string_view optional : {"timeline", "certainty", "program", "backend", "context",
-                                          "seed", "switches", "gangs", "rank_operations"})
+  for (const std::string_view optional :
+       {"timeline", "certainty", "program", "backend", "context", "seed", "switches", "gangs",
+        "rank_operations", "is_in_every_schedule"})
     if (name == optional) return true;
   return false;
 }
@@ -288,6 +289,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   result.contested_choices = 3;
   result.explore = "gangsim explore test";
   result.decisive = "rank 0 came first";
+  result.is_in_every_schedule = true;
   result.world_size = 5;
   const RunResult again = run_result_from_text(to_file_text(result));
   EXPECT_EQ(again.report.certainty, result.report.certainty);
@@ -295,6 +297,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   EXPECT_EQ(again.report.virtual_time, result.report.virtual_time);
   EXPECT_EQ(again.contested_choices, 3U);
   EXPECT_EQ(again.explore, "gangsim explore test");
+  EXPECT_TRUE(again.is_in_every_schedule);
   EXPECT_EQ(again.decisive, "rank 0 came first");
   EXPECT_EQ(again.world_size, 5);
 }

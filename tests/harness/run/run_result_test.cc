@@ -129,6 +129,14 @@ TEST(RunResultText, SaysOnceWhatSchedulesContendFor) {
   EXPECT_EQ(count_in(to_string(result)), 1);
 }
 
+TEST(RunResultText, SaysThatARunThatHoldsIsAProof) {
+  RunResult result = run_body([](Rank&) {});
+  ASSERT_TRUE(result.is_in_every_schedule);
+  EXPECT_THAT(to_string(result), testing::HasSubstr("\n  every schedule ends like this\n"));
+  result.is_in_every_schedule = false;
+  EXPECT_THAT(to_string(result), testing::Not(testing::HasSubstr("every schedule")));
+}
+
 TEST(RunResultText, SaysWhatIsDecisiveOfARunThatFails) {
   RunResult result = run_body([](Rank&) {});
   result.decisive = "rank 0 came before rank 1";

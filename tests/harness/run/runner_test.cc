@@ -194,6 +194,7 @@ TEST(Run, CountsWhatSchedulesContendForWhereThatMatters) {
       run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all});
   EXPECT_GT(contested.contested_choices, 0U);
   EXPECT_THAT(contested.explore, testing::StartsWith("gangsim explore test "));
+  EXPECT_FALSE(contested.is_in_every_schedule);
   EXPECT_EQ(run_of(equal_messages, three_ranks).contested_choices, 0U);
   EXPECT_EQ(run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all}).contested_choices,
             0U);
@@ -218,7 +219,9 @@ TEST(Run, TellsTheChoiceThatMakesItFail) {
 
 TEST(Run, WithoutContestedChoicesNoCommandTriesThem) {
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
-  EXPECT_EQ(run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all}).explore, "");
+  const RunResult result = run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all});
+  EXPECT_EQ(result.explore, "");
+  EXPECT_TRUE(result.is_in_every_schedule);
 }
 
 // Counting runs the program again.
@@ -232,9 +235,12 @@ TEST(Run, OfALargeRunNoChoicesAreCounted) {
     for (int i = 1; i < rank.world_size(); ++i) rank.root()->recv(view_of(value));
   };
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
-  EXPECT_EQ(
-      run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all}).contested_choices,
-      0U);
+  const RunResult result =
+      run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all});
+  EXPECT_EQ(result.contested_choices, 0U);
+  EXPECT_FALSE(result.is_in_every_schedule);
+  EXPECT_THAT(contested_text(result),
+              testing::StartsWith("choices that were not counted, decided by: gangsim explore"));
   const int without = std::exchange(runs, 0);
   run_of(equal_messages, three_ranks);
   EXPECT_EQ(runs, without);

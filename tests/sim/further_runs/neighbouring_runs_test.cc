@@ -75,7 +75,7 @@ TEST(NeighbouringRuns, OfWhatNoGuideIsToldOfAreMadeButNotCounted) {
   const RankProgram program = gather(took);
   const RunAgain again = [&](const SimulationOptions& options) { return run(options, program); };
   NeighbouringRuns runs({.world_size = 3, .sends = SendMode::buffered(64)}, again);
-  EXPECT_EQ(runs.contests(), 0U);
+  EXPECT_EQ(runs.contests(), std::nullopt);
   EXPECT_TRUE(runs.next(any));
 }
 

@@ -276,7 +276,7 @@ TEST(LookAround, NothingIsDecisiveOfARunThatFailsInAnyCase) {
 TEST(LookAround, ARunThatFailsHasNeighboursOnlyIfAllAreAskedFor) {
   for (const Neighbours neighbours : {Neighbours::none, Neighbours::of_messages}) {
     const Surroundings seen = surroundings_of(3, expect_rank_1_first, neighbours);
-    EXPECT_EQ(seen.contests, 0U);
+    EXPECT_EQ(seen.contests, std::nullopt);
     EXPECT_EQ(seen.decisive, "");
   }
 }
@@ -287,7 +287,7 @@ TEST(LookAround, MakesNoRunWhereNothingIsContested) {
     if (rank.rank() == 0) ++runs;
     barrier(rank);
   });
-  EXPECT_EQ(seen.contests, 0U);
+  EXPECT_EQ(seen.contests, std::nullopt);
   EXPECT_EQ(runs, 1);
 }
 
