@@ -14,7 +14,9 @@
 
 #include "gang/hash.h"
 #include "harness/run/exhaustive_runs.h"
+#include "harness/run/outputs_by_messages.h"
 #include "harness/text/number_text.h"
+#include "sim/further_runs/contest_text.h"
 #include "sim/schedule/guide.h"
 #include "sim/schedule/step_class.h"
 
@@ -79,6 +81,8 @@ class Runs {
 
   Exploration take() {
     if (error_) std::rethrow_exception(error_);
+    if (const auto race = held_.race(); race && (!failure_ || race->second <= first_failure_))
+      fail_by_race(*race);
     Exploration exploration{.coverage = std::move(coverage_),
                             .failure = std::move(failure_),
                             .detours = std::move(detours_)};
@@ -115,8 +119,7 @@ class Runs {
     return run(program_, specification,
                {.schedule = schedule,
                 .settles = !is_guided(sampling_),
-                // They do not depend on the seed.
-                .neighbours = index == 0 ? sim::Neighbours::of_messages : sim::Neighbours::none,
+                .neighbours = sim::Neighbours::none,
                 .guide = is_watched_ ? guide : nullptr});
   }
 
@@ -128,13 +131,17 @@ class Runs {
     const bool is_longer = has_class && sampling_.strategy == Strategy::pct && exceeds(*guide);
     std::optional<std::vector<sim::Detour>> detours;
     if (fails && is_guided(sampling_)) {
-      result = run_seed(index, guide, sim::Recording::on);
+      result = run_seed(index, guide, recording());
       if (!guide->is_full()) detours = sim::detours_of(guide->log());
     }
     const std::lock_guard lock{mutex_};
     coverage_.add(result);
     if (has_class) ++classes_[step_class];
     if (is_longer) ++longer_runs_;
+    if (has_class && result.holds() && !specification_.faults) {
+      const bool is_new = held_.note(index, result.outputs.digest, guide->log());
+      if (const auto race = is_new ? held_.race() : std::nullopt) lower(race->second);
+    }
     if (!fails || index > first_failure_.load()) return;
     lower(index);
     failure_ = std::move(result);
@@ -145,6 +152,28 @@ class Runs {
   bool exceeds(const sim::Guide& guide) const {
     return guide.log().contexts.size() > sampling_.known.contexts() ||
            sampling_.known.contested_steps(guide.log()) > sampling_.known.steps();
+  }
+
+  // The second of the two runs fails; but where the schedule is told by what it does otherwise than
+  // a run by itself, not the one that puts out the same as that.
+  void fail_by_race(const OutputsByMessages::Race& race) {
+    const auto guide = std::make_shared<sim::Guide>();
+    failure_ = run_seed(race.second, guide, recording());
+    sim::Contest contest = sim::reversed(race.contest);
+    if (is_guided(sampling_) &&
+        failure_->outputs.digest ==
+            run(program_, specification_, {.settles = false}).outputs.digest) {
+      failure_ = run_seed(race.first, guide, recording());
+      contest = race.contest;
+    }
+    detours_.reset();
+    if (is_guided(sampling_) && !guide->is_full()) detours_ = sim::detours_of(guide->log());
+    failure_->report.findings.push_back(sim::message_race(contest, "the outputs differ"));
+  }
+
+  // Of a run that fails. What a random scheduler chose is repeated by its seed.
+  sim::Recording recording() const noexcept {
+    return is_guided(sampling_) ? sim::Recording::on : sim::Recording::off;
   }
 
   void lower(std::uint64_t index) {
@@ -165,6 +194,7 @@ class Runs {
   std::optional<std::vector<sim::Detour>> detours_;  // of failure_
   std::map<std::uint64_t, std::uint64_t> classes_;   // runs of each
   std::uint64_t longer_runs_ = 0;
+  OutputsByMessages held_;
   std::exception_ptr error_;
 };
 

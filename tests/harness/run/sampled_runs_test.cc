@@ -249,6 +249,35 @@ TEST(RunSampled, DeeperRunsOfPctSeeMore) {
   EXPECT_GT(classes(3), classes(1));
 }
 
+// Rank 0 puts out the message that comes first.
+TEST(RunSampled, OutputsThatDependOnTheOrderOfMessagesAreAFailure) {
+  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = rank.rank();
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          rank.root()->recv(view_of(value));
+                          rank.output("first", value);
+                          rank.root()->recv(view_of(value));
+                        }};
+  const RunSpecification three_ranks{.program = "first", .world_size = 3};
+  for (const Strategy strategy : {Strategy::random, Strategy::pct, Strategy::pos}) {
+    const auto found = [&](int jobs) {
+      const Exploration exploration = explore(
+          program, three_ranks, {.schedules = 100, .jobs = jobs, .strategy = strategy, .depth = 2});
+      EXPECT_TRUE(exploration.failure);
+      return exploration.failure.value_or(RunResult{});
+    };
+    const RunResult alone = found(1);
+    ASSERT_EQ(alone.report.findings.size(), 1U);
+    EXPECT_EQ(alone.report.findings[0].id, sim::finding_id::message_race);
+    if (strategy != Strategy::random) {
+      EXPECT_NE(alone.outputs.digest, run(program, three_ranks).outputs.digest);
+    }
+    const RunResult together = found(2);
+    EXPECT_EQ(together.specification.options.seed, alone.specification.options.seed);
+    EXPECT_EQ(together.report.findings, alone.report.findings);
+  }
+}
+
 TEST(RunSampled, ARecheckIsMadeOfEveryRun) {
   int runs = 0;
   const Program program{.name = "alternates", .description = "", .run = [&runs](Rank& rank) {
