@@ -24,7 +24,9 @@ NeighbouringRuns::NeighbouringRuns(const SimulationOptions& options, const RunAg
   first_ = again_(options_);
   Reversals reversals;
   reduction_.learn(guide, reversals);
-  if (!unguided_in(first_, guide)) contests_ = reduction_.contests();
+  const bool has_been_learned = !reduction_.is_too_large() && !reduction_.has_diverged();
+  if (has_been_learned && first_.outcome != Outcome::step_limit && !unguided_in(first_, guide))
+    contests_ = reduction_.contests();
   left_ = std::clamp(most_enabled / std::max<std::size_t>(guide.log().enabled.size(), 1),
                      fewest_neighbours, most_neighbours);
   find_branches();

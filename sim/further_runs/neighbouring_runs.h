@@ -21,7 +21,8 @@ class NeighbouringRuns {
 
   const Report& first() const noexcept { return first_; }
 
-  // Of the first run; none: a Guide is not told of all that could come otherwise.
+  // Of the first run; none: it is too long, or a Guide is not told of all that could come
+  // otherwise.
   std::optional<std::uint64_t> contests() const noexcept { return contests_; }
 
   // One of its neighbours.

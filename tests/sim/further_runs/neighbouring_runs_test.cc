@@ -69,6 +69,24 @@ TEST(NeighbouringRuns, AreFew) {
   EXPECT_EQ(made, NeighbouringRuns::most_neighbours);
 }
 
+TEST(NeighbouringRuns, OfARunThatDoesNotEndNothingIsKnown) {
+  std::vector<int> took;
+  const RankProgram program = gather(took);
+  const RunAgain again = [&](const SimulationOptions& options) { return run(options, program); };
+  NeighbouringRuns runs({.world_size = 3, .step_limit = 1}, again);
+  EXPECT_EQ(runs.first().outcome, Outcome::step_limit);
+  EXPECT_EQ(runs.contests(), std::nullopt);
+}
+
+TEST(NeighbouringRuns, WithoutAContestThereAreNone) {
+  const RunAgain again = [](const SimulationOptions& options) {
+    return run(options, [](SimulatedRank& rank) { rank.root()->barrier(); });
+  };
+  NeighbouringRuns runs({.world_size = 3}, again);
+  EXPECT_EQ(runs.contests(), 0U);
+  EXPECT_FALSE(runs.next(any));
+}
+
 // When a buffer has space again is one of these.
 TEST(NeighbouringRuns, OfWhatNoGuideIsToldOfAreMadeButNotCounted) {
   std::vector<int> took;
