@@ -344,9 +344,12 @@ class PythonCommand final : public Command {
   }
 
   // What is known of the processes.
-  static void complete(RunResult& result, Conductor& conductor) {
+  // Ranks that run freely, or wait for each other outside of calls, could take another course.
+  void complete(RunResult& result, Conductor& conductor) const {
     conductor.complete(result.report);
     result.real_time = conductor.turns().real_time(result.report.outcome);
+    if (ranks_.are_free() || !result.real_time.irreproducible.empty())
+      result.is_in_every_schedule = false;
   }
 
   // PyTorch's groups have another timeout than gangs.

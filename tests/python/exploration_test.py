@@ -1,6 +1,8 @@
 """gangsim python --explore: every order in which the messages of ranks can come."""
 
+import json
 import os
+import pathlib
 import re
 import tempfile
 import unittest
@@ -108,6 +110,17 @@ class Exploration(unittest.TestCase):
         self.assertIn("--explore 1000", plain.stdout)
         self.assertNotIn("--explore", gangsim("python", "--world", 2, PROGRAMS / "python" /
                                               "gangs.py").stdout)
+
+    def test_a_run_without_a_choice_is_a_proof_unless_the_ranks_are_free(self):
+        gangs = PROGRAMS / "python" / "gangs.py"
+        for words, is_proof in ((["--world", 2, gangs], True),
+                                (["--world", 2, "--free", gangs], False),
+                                (["--world", 3, FIRST_COME, "fixed"], False)):
+            with self.subTest(words=words):
+                ended = gangsim("python", "--json", self.saved, *words)
+                self.assertEqual(ended.returncode, 0, ended.stdout)
+                run = json.loads(pathlib.Path(self.saved).read_text())
+                self.assertEqual(run.get("is_in_every_schedule", False), is_proof)
 
     def test_what_cannot_be_repeated_is_refused(self):
         for options in (("--free",), ("--attach", "socket")):
