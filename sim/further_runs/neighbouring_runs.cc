@@ -1,6 +1,7 @@
 #include "sim/further_runs/neighbouring_runs.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "sim/further_runs/every_schedule.h"
@@ -8,7 +9,8 @@
 namespace gang::sim {
 namespace {
 
-// Of the beginnings of neighbours together: 8 bytes each.
+// Of the beginnings of neighbours together: 8 bytes each. The last contests come first out of a
+// Reduction.
 constexpr std::size_t most_choices = 4'000'000;
 // Contexts that could run, over all steps of all neighbours, but for the fewest: what the runs
 // cost.

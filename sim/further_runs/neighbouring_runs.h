@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -32,8 +31,8 @@ class NeighbouringRuns {
   };
 
   // The next neighbour that decides a contest which `wants` accepts; none: there are no more, or
-  // enough have been made: `most_neighbours`, or fewer of a run of many steps of many contexts. The
-  // first of a run's contests come first.
+  // enough have been made: `most_neighbours`, or fewer of a run of many steps of many contexts. Of
+  // the contests that are kept the first come first: all but of a long run, of which the last ones.
   static constexpr std::size_t most_neighbours = 16;
   std::optional<Neighbour> next(const std::function<bool(const Contest&)>& wants);
 

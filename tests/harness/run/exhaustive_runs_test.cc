@@ -11,6 +11,7 @@
 #include "harness/run/fault_file.h"
 #include "sim/further_runs/contest_text.h"
 #include "tests/harness/run/careless_program.h"
+#include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
 namespace {
@@ -59,13 +60,7 @@ TEST(ExhaustiveRuns, FindsTheMessageThatHangsAndSaysSo) {
 }
 
 TEST(ExhaustiveRuns, AResultThatDependsOnTheMessageIsARace) {
-  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
-                          std::int32_t value = rank.rank();
-                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-                          rank.root()->recv(view_of(value));
-                          rank.output("first", value);
-                          rank.root()->recv(view_of(value));
-                        }};
+  const Program program = first_message_program();
   const Exploration found = explored(program, {.program = "first", .world_size = 3});
   EXPECT_EQ(found.claim, Claim::found);
   EXPECT_EQ(found.results, 2u);
@@ -74,7 +69,7 @@ TEST(ExhaustiveRuns, AResultThatDependsOnTheMessageIsARace) {
   EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::message_race);
   EXPECT_THAT(found.failure->report.findings[0].ranks, testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(to_string(found.failure->report.findings[0].location),
-              testing::StartsWith("exhaustive_runs_test.cc:"));
+              testing::StartsWith("first_message_program.h:"));
 }
 
 // Rank 0 takes it for granted that rank 1 has sent when it looks: by itself, a run shows it so.

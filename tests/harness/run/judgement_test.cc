@@ -10,6 +10,7 @@
 #include "harness/programs/faulty/all_faulty_programs.h"
 #include "harness/run/fault_file.h"
 #include "tests/harness/run/careless_program.h"
+#include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
 namespace {
@@ -126,13 +127,7 @@ TEST(Judge, OfDrawnSchedulesFindsTheSameFailureWithAnyNumberOfThreads) {
 }
 
 TEST(Judge, KeepsWhatTheExplorationHasSeenOfAnOutput) {
-  const Program first{.name = "first", .description = "", .run = [](Rank& rank) {
-                        std::int32_t value = rank.rank();
-                        if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-                        rank.root()->recv(view_of(value));
-                        rank.output("first", value);
-                        rank.root()->recv(view_of(value));
-                      }};
+  const Program first = first_message_program();
   const Exploration exploration =
       explore(first, {.program = "first", .world_size = 3}, {.strategy = Strategy::exhaustive});
   ASSERT_TRUE(exploration.failure);

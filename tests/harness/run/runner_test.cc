@@ -8,6 +8,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
+#include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
 namespace {
@@ -168,17 +169,8 @@ TEST(Run, TheCheckSeesTheData) {
   EXPECT_TRUE(run(program, {.program = "test", .world_size = 4}).holds());
 }
 
-// Rank 0 takes the first of two messages, and puts it out.
-void take_first(Rank& rank) {
-  std::int32_t value = rank.rank();
-  if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-  rank.root()->recv(view_of(value));
-  rank.output("first", value);
-  rank.root()->recv(view_of(value));
-}
-
 TEST(Run, AnOutputThatDependsOnTheOrderOfMessagesIsAFinding) {
-  const RunResult result = run_of(take_first, {.program = "test", .world_size = 3});
+  const RunResult result = run(first_message_program(), {.program = "first", .world_size = 3});
   ASSERT_EQ(result.report.findings.size(), 1U);
   EXPECT_EQ(result.report.findings[0].id, sim::finding_id::message_race);
 }

@@ -12,6 +12,7 @@
 #include "gang/error.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/fault_file.h"
+#include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
 namespace {
@@ -249,15 +250,8 @@ TEST(RunSampled, DeeperRunsOfPctSeeMore) {
   EXPECT_GT(classes(3), classes(1));
 }
 
-// Rank 0 puts out the message that comes first.
 TEST(RunSampled, OutputsThatDependOnTheOrderOfMessagesAreAFailure) {
-  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
-                          std::int32_t value = rank.rank();
-                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-                          rank.root()->recv(view_of(value));
-                          rank.output("first", value);
-                          rank.root()->recv(view_of(value));
-                        }};
+  const Program program = first_message_program();
   const RunSpecification three_ranks{.program = "first", .world_size = 3};
   for (const Strategy strategy : {Strategy::random, Strategy::pct, Strategy::pos}) {
     const auto found = [&](int jobs) {

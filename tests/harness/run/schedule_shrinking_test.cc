@@ -7,6 +7,7 @@
 
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
+#include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
 namespace {
@@ -121,13 +122,7 @@ TEST(SimplifySchedule, OnlyTheSameFailureIsSimpler) {
 }
 
 TEST(SimplifySchedule, AMessageRaceIsSeenInItsOutputs) {
-  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
-                          std::int32_t value = rank.rank();
-                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
-                          rank.root()->recv(view_of(value));
-                          rank.output("first", value);
-                          rank.root()->recv(view_of(value));
-                        }};
+  const Program program = first_message_program();
   const Exploration found = explore(program, {.program = "first", .world_size = 3},
                                     {.schedules = 20, .strategy = Strategy::exhaustive});
   ASSERT_TRUE(found.failure && found.detours);
