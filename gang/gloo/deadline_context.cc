@@ -8,7 +8,7 @@
 #include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include "gang/gloo/recycled.h"
+#include "gang/recycled.h"
 
 namespace gang {
 

@@ -12,7 +12,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include "gang/collective.h"
-#include "gang/gloo/recycled.h"
+#include "gang/recycled.h"
 
 namespace gang {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/contexts/invariant.h"
+#include "sim/contexts/termination.h"
 
 namespace gang::sim {
 namespace {
@@ -17,6 +18,8 @@ namespace context = boost::context;
 // small run does. Large runs have a pool of their own, which goes with them.
 StackPool& pool_of_this_thread(std::size_t stack_bytes) {
   thread_local std::map<std::size_t, StackPool> pools;
+  thread_local const bool are_kept = (keep_at_exit(), true);  // with the code that runs on them
+  static_cast<void>(are_kept);
   return pools.try_emplace(stack_bytes, stack_bytes).first->second;
 }
 

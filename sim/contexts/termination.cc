@@ -27,18 +27,18 @@ void take_over(Termination how) {
   std::abort();
 }
 
+}  // namespace
+
 // std::exit destroys the thread's own objects before it does anything else, the youngest first. So
-// this must be younger than the stacks of fibers, which would go with the code that runs on them.
-void watch_for_exit() {
+// this makes one that is younger than all others so far.
+void keep_at_exit() noexcept {
   const auto on_exit = [](void*) {
     if (termination_target == nullptr || !termination_target->carries_caller()) return;
-    watch_for_exit();
+    keep_at_exit();
     take_over(Termination::by_exit);
   };
   abi::__cxa_thread_atexit(on_exit, nullptr, &__dso_handle);
 }
-
-}  // namespace
 
 TerminationScope::TerminationScope(TerminationTarget& target) noexcept
     : outer_(termination_target) {
@@ -50,7 +50,7 @@ TerminationScope::TerminationScope(TerminationTarget& target) noexcept
         former != on_terminate)
       former_handler = former;
   thread_local bool is_watched = false;
-  if (!is_watched) watch_for_exit();
+  if (!is_watched) keep_at_exit();
   is_watched = true;
 }
 

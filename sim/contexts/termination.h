@@ -36,4 +36,8 @@ class TerminationScope {
   TerminationTarget* outer_;
 };
 
+// std::exit destroys objects of its thread before a target takes over. Called when there is one
+// that the carried code still needs, keeps that and older ones.
+void keep_at_exit() noexcept;
+
 }  // namespace gang::sim

@@ -63,21 +63,25 @@ struct SearchMemory {
   }
 };
 
-// Null while an exploration of this thread uses it.
-std::unique_ptr<SearchMemory>& spare_memory() {
-  thread_local std::unique_ptr<SearchMemory> spare;
-  return spare;
-}
+// Kept for the next exploration of this thread; null while one uses it. Never destroyed: std::exit
+// destroys objects of the thread, but a simulation goes on after it.
+constinit thread_local SearchMemory* spare_memory = nullptr;
+
+struct SpareMemoryFreedAtEnd {
+  SpareMemoryFreedAtEnd() noexcept {}  // NOLINT(modernize-use-equals-default): a const object
+  ~SpareMemoryFreedAtEnd() { delete std::exchange(spare_memory, nullptr); }
+};
 
 class LentMemory {
  public:
-  LentMemory() : memory_(std::move(spare_memory())) {
+  LentMemory() : memory_(std::exchange(spare_memory, nullptr)) {
     if (memory_ == nullptr) memory_ = std::make_unique<SearchMemory>();
   }
   ~LentMemory() {
-    if (!memory_->is_small()) return;
+    if (!memory_->is_small() || spare_memory != nullptr) return;
     memory_->reduction.begin_another();
-    spare_memory() = std::move(memory_);
+    thread_local const SpareMemoryFreedAtEnd freed;
+    spare_memory = memory_.release();
   }
   LentMemory(const LentMemory&) = delete;
   LentMemory& operator=(const LentMemory&) = delete;

@@ -10,7 +10,7 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include "gang/gloo/recycled.h"
+#include "gang/recycled.h"
 #include "sim/backends/gloo/gloo_meeting.h"
 #include "sim/backends/gloo/gloo_steps.h"
 #include "sim/backends/strikes.h"

@@ -53,6 +53,16 @@ TEST(Termination, EveryRankMayExit) {
   }
 }
 
+// A thread keeps stacks from its first run on fibers.
+TEST(Termination, StacksThatAreYoungerThanTheFirstRunOfTheirThreadStay) {
+  std::jthread([] {
+    for (const ContextKind context : {ContextKind::thread, ContextKind::fiber, ContextKind::fiber})
+      EXPECT_EQ(run({.world_size = 2, .context = context}, [](SimulatedRank&) { std::exit(0); })
+                    .left_behind.size(),
+                2U);
+  });
+}
+
 class NoTarget final : public TerminationTarget {
  public:
   bool carries_caller() const noexcept override { return false; }

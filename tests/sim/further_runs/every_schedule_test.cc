@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "sim/faults/fault_cases.h"
 #include "sim/schedule/interleavings.h"
@@ -363,6 +364,20 @@ TEST(EverySchedule, WhoAsksForFaultsDependsOnThem) {
   EXPECT_EQ(seen.end, EverySchedule::End::all_seen);
   EXPECT_EQ(seen.classes, 2U);
   EXPECT_EQ(seen_faults, (std::map<bool, int>{{false, 1}, {true, 1}}));
+}
+
+// std::exit destroys objects of its thread, which keeps memory from exploration to exploration.
+TEST(EverySchedule, GoesOnInAThreadWhoseRanksHaveExited) {
+  std::jthread([] {
+    const auto exits = [](SimulatedRank& rank) {
+      rank.root()->barrier();
+      std::exit(0);
+    };
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(seen_of({.world_size = 2}, exits).classes, 1U);
+      EXPECT_EQ(seen_of({.world_size = 3}, first_come).classes, 2U);
+    }
+  });
 }
 
 }  // namespace
