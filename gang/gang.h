@@ -82,56 +82,61 @@ class Gang : public std::enable_shared_from_this<Gang> {
   // `input` unchanged. All ranks pass the same data type and number of elements. NotSupported if
   // `operation` is not defined for the type (reduce_operation.h).
   void all_reduce(const TensorView& tensor, ReduceOperation operation,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   void all_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_all_reduce(const TensorView& tensor, ReduceOperation operation,
-                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                        const CallOptions& options = no_options,
+                        CallSite call_site = CallSite::here());
   Work start_all_reduce(const TensorView& output, const TensorView& input,
-                        ReduceOperation operation, const CallOptions& options = {},
+                        ReduceOperation operation, const CallOptions& options = no_options,
                         CallSite call_site = CallSite::here());
 
   // Reduces to `destination_rank`; the tensors of the other ranks are unchanged. In the
   // out-of-place form, `output` matters on the destination only.
   void reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
-              const CallOptions& options = {}, CallSite call_site = CallSite::here());
+              const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   void reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
-              int destination_rank, const CallOptions& options = {},
+              int destination_rank, const CallOptions& options = no_options,
               CallSite call_site = CallSite::here());
   Work start_reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
-                    const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                    const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_reduce(const TensorView& output, const TensorView& input, ReduceOperation operation,
-                    int destination_rank, const CallOptions& options = {},
+                    int destination_rank, const CallOptions& options = no_options,
                     CallSite call_site = CallSite::here());
 
   // Reduces and leaves chunk r on rank r. `input` is [size, *output] or the chunks concatenated
   // along dimension 0; both hold the same elements in the same order.
   void reduce_scatter(const TensorView& output, const TensorView& input, ReduceOperation operation,
-                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                      const CallOptions& options = no_options,
+                      CallSite call_site = CallSite::here());
   Work start_reduce_scatter(const TensorView& output, const TensorView& input,
-                            ReduceOperation operation, const CallOptions& options = {},
+                            ReduceOperation operation, const CallOptions& options = no_options,
                             CallSite call_site = CallSite::here());
 
   // Reduces over the ranks up to this one, in rank order, and leaves that on this rank:
   // scan over ranks 0 to rank(); exclusive_scan over ranks 0 to rank() - 1, so that the output of
   // rank 0 stays as it is. All ranks pass the same data type and number of elements. A mean is
   // InvalidArgument, since each rank would divide by a different number.
-  void scan(const TensorView& tensor, ReduceOperation operation, const CallOptions& options = {},
-            CallSite call_site = CallSite::here());
+  void scan(const TensorView& tensor, ReduceOperation operation,
+            const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   void scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
-            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+            const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_scan(const TensorView& tensor, ReduceOperation operation,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   void exclusive_scan(const TensorView& tensor, ReduceOperation operation,
-                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                      const CallOptions& options = no_options,
+                      CallSite call_site = CallSite::here());
   void exclusive_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
-                      const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                      const CallOptions& options = no_options,
+                      CallSite call_site = CallSite::here());
   Work start_exclusive_scan(const TensorView& tensor, ReduceOperation operation,
-                            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                            const CallOptions& options = no_options,
+                            CallSite call_site = CallSite::here());
   Work start_exclusive_scan(const TensorView& output, const TensorView& input,
-                            ReduceOperation operation, const CallOptions& options = {},
+                            ReduceOperation operation, const CallOptions& options = no_options,
                             CallSite call_site = CallSite::here());
 
   // -- Gathers and scatters --
@@ -139,47 +144,52 @@ class Gang : public std::enable_shared_from_this<Gang> {
   // Leaves the inputs of all ranks, in rank order, on every rank. `output` is [size, *input] or the
   // inputs concatenated along dimension 0.
   void all_gather(const TensorView& output, const TensorView& input,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_all_gather(const TensorView& output, const TensorView& input,
-                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                        const CallOptions& options = no_options,
+                        CallSite call_site = CallSite::here());
 
   // The same for inputs of different sizes: rank i passes counts[i] elements, >= 0. All ranks pass
   // the same size() counts, which add up to the count of `output`. Lists that differ between
   // members are a mismatch.
   void all_gather(const TensorView& output, const TensorView& input,
-                  std::span<const std::int64_t> counts, const CallOptions& options = {},
+                  std::span<const std::int64_t> counts, const CallOptions& options = no_options,
                   CallSite call_site = CallSite::here());
   Work start_all_gather(const TensorView& output, const TensorView& input,
-                        std::span<const std::int64_t> counts, const CallOptions& options = {},
+                        std::span<const std::int64_t> counts,
+                        const CallOptions& options = no_options,
                         CallSite call_site = CallSite::here());
 
   // As the first form, into size() tensors with the type and number of elements of `input`.
   void all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
-                          const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                          const CallOptions& options = no_options,
+                          CallSite call_site = CallSite::here());
   Work start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
-                                const CallOptions& options = {},
+                                const CallOptions& options = no_options,
                                 CallSite call_site = CallSite::here());
 
   // Copies the inputs of all ranks into size() tensors on `destination_rank`; others pass an empty
   // list.
   void gather(std::span<const TensorView> outputs, const TensorView& input, int destination_rank,
-              const CallOptions& options = {}, CallSite call_site = CallSite::here());
+              const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_gather(std::span<const TensorView> outputs, const TensorView& input,
-                    int destination_rank, const CallOptions& options = {},
+                    int destination_rank, const CallOptions& options = no_options,
                     CallSite call_site = CallSite::here());
 
   // Copies inputs[r] of `source_rank` to `output` of rank r; the other ranks pass an empty list.
   void scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
-               const CallOptions& options = {}, CallSite call_site = CallSite::here());
+               const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
-                     const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                     const CallOptions& options = no_options,
+                     CallSite call_site = CallSite::here());
 
   // Chunk i of rank j goes to slot j of rank i. Chunks are even: output and input have the same
   // count, which is divisible by size().
   void all_to_all(const TensorView& output, const TensorView& input,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_all_to_all(const TensorView& output, const TensorView& input,
-                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                        const CallOptions& options = no_options,
+                        CallSite call_site = CallSite::here());
 
   // Element counts per rank: `splits.input[i]` elements go to rank i, `splits.output[j]` come from
   // rank j. Each list has size() entries >= 0 that add up to the count of its tensor.
@@ -188,55 +198,60 @@ class Gang : public std::enable_shared_from_this<Gang> {
     std::span<const std::int64_t> input;
   };
   void all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
-                        const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                        const CallOptions& options = no_options,
+                        CallSite call_site = CallSite::here());
 
   // -- Broadcasts and barriers --
 
   // Copies the data of `source_rank` to every rank.
-  void broadcast(const TensorView& tensor, int source_rank = 0, const CallOptions& options = {},
-                 CallSite call_site = CallSite::here());
+  void broadcast(const TensorView& tensor, int source_rank = 0,
+                 const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_broadcast(const TensorView& tensor, int source_rank = 0,
-                       const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                       const CallOptions& options = no_options,
+                       CallSite call_site = CallSite::here());
 
   // Copies the objects of `source_rank` to every rank, by value. All ranks pass the same number of
   // objects; a different number on some rank is a mismatch (GangError), not an InvalidArgument.
   // Callers include gang/object.h: a vector or an array of Object is an ObjectSpan.
-  void broadcast_objects(ObjectSpan objects, int source_rank = 0, const CallOptions& options = {},
+  void broadcast_objects(ObjectSpan objects, int source_rank = 0,
+                         const CallOptions& options = no_options,
                          CallSite call_site = CallSite::here());
 
   // Returns when all members have arrived.
-  void barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
-  Work start_barrier(const CallOptions& options = {}, CallSite call_site = CallSite::here());
+  void barrier(const CallOptions& options = no_options, CallSite call_site = CallSite::here());
+  Work start_barrier(const CallOptions& options = no_options,
+                     CallSite call_site = CallSite::here());
 
   enum class MissingRanks : std::uint8_t { first, all };
   // A barrier with its own timeout (> 0). If it fails, every rank that arrived gets GangError
   // timeout, whose ranks_at_fault are the missing ranks, or only the first of them.
   void monitored_barrier(Duration timeout, MissingRanks report = MissingRanks::first,
-                         const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                         const CallOptions& options = no_options,
+                         CallSite call_site = CallSite::here());
 
   // -- Point to point --
 
   // Sends to `destination_rank` (another rank or this one); tag >= 0. Messages with the same
   // source, destination and tag arrive in order. May block until the receive has been called.
   void send(const TensorView& tensor, int destination_rank, int tag = 0,
-            const CallOptions& options = {}, CallSite call_site = CallSite::here());
+            const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_send(const TensorView& tensor, int destination_rank, int tag = 0,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
 
   // Receives from `source_rank` or any_rank, with `tag` or any_tag; the type and number of elements
   // are those of the send. Returns the source and the tag.
   Received recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
-                const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                const CallOptions& options = no_options, CallSite call_site = CallSite::here());
   Work start_recv(const TensorView& tensor, int source_rank = any_rank, int tag = 0,
-                  const CallOptions& options = {}, CallSite call_site = CallSite::here());
+                  const CallOptions& options = no_options, CallSite call_site = CallSite::here());
 
   // All sends and receives of the list progress together; the batch completes when all have.
-  void batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
+  void batch(std::span<const PointToPoint> operations, const CallOptions& options = no_options,
              CallSite call_site = CallSite::here());
-  Work start_batch(std::span<const PointToPoint> operations, const CallOptions& options = {},
-                   CallSite call_site = CallSite::here());
+  Work start_batch(std::span<const PointToPoint> operations,
+                   const CallOptions& options = no_options, CallSite call_site = CallSite::here());
 
   // -- Groups and lifetime --
 

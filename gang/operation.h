@@ -38,6 +38,9 @@ struct CallOptions {
   CallMode mode = CallMode::started;    // of start_ methods, for callers that decide at run time
 };
 
+// Of a call that is given none.
+inline constexpr CallOptions no_options;
+
 // Options of a new gang; options that are not given are inherited from the parent.
 struct GangOptions {
   std::string name;  // "dp"; default: the parent's name with an index

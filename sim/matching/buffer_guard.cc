@@ -38,44 +38,22 @@ bool has_lists(const Operation& operation) noexcept {
 
 BufferGuard::BufferGuard(const PendingOperation& pending)
     : pending_(pending), has_lists_(has_lists(*pending.operation)) {
-  any_region([this](const Elements& memory, bool is_output) {
+  std::size_t regions = 0;
+  any_region([this, &regions](const Elements& memory, bool is_output) {
     using Against = MemoryFence::Against;
     fence_.add(memory, is_output ? Against::every_access : Against::writes);
     if (memory.size_bytes() >= MemoryFence::least_bytes_unmapped) has_large_region_ = true;
+    const bool is_only = ++regions == 1;
+    // Where fences are fatal, a digest has to be let in.
+    const bool are_few = memory.size_bytes() <= sizeof digest_ && !MemoryFence::is_fatal;
+    few_ = is_only && are_few ? std::span<const std::byte>(memory.data(), memory.size_bytes())
+                              : std::span<const std::byte>();
     return false;
   });
   digest_ = digest();
 }
 
-template <typename Visit>
-bool BufferGuard::any_region(const Visit& visit) const {
-  const Operation& operation = *pending_.operation;
-  const Collective& call = operation.collective;
-  const bool is_source = call.kind == OperationKind::broadcast && call.peer == pending_.member;
-  const auto visits = [&visit](const Elements& memory, bool is_output) {
-    return memory.size_bytes() != 0 && visit(memory, is_output);
-  };
-  if (visits(operation.output, !is_source && call.kind != OperationKind::send)) return true;
-  if (operation.output.data() != operation.input.data() && visits(operation.input, false))
-    return true;
-  return has_lists_ && any_listed_region(visits);
-}
-
-template <typename Visit>
-bool BufferGuard::any_listed_region(const Visit& visit) const {
-  const Operation& operation = *pending_.operation;
-  for (const TensorView& input : operation.inputs)
-    if (visit(input, false)) return true;
-  for (const TensorView& output : operation.outputs)
-    if (visit(output, true)) return true;
-  for (const PointToPoint& entry : operation.batch)
-    if (visit(entry.tensor, entry.kind == OperationKind::recv)) return true;
-  for (const TensorView& region : operation.guarded)
-    if (visit(region, false)) return true;
-  return false;
-}
-
-std::uint64_t BufferGuard::digest() const noexcept {
+std::uint64_t BufferGuard::digest_of_regions() const noexcept {
   std::uint64_t digest = 0;
   any_region([&digest](const Elements& memory, bool /*is_output*/) {
     if constexpr (MemoryFence::is_fatal) MemoryFence::let_in(memory);
@@ -85,20 +63,11 @@ std::uint64_t BufferGuard::digest() const noexcept {
   return digest;
 }
 
-void BufferGuard::seal() {
-  digest_ = digest();
-  fence_.close();
-}
-
-bool BufferGuard::check(World& world) {
-  fence_.open();
-  if (has_lost_memory()) {
-    if (!has_reported_) report(world, "freed");
-    return false;
-  }
-  const bool has_changed = digest() != digest_;  // digest() also lets the operation in
+bool BufferGuard::report_touch(World& world) {
   if (has_reported_) return false;
-  if (has_changed) {
+  if (has_lost_memory()) {
+    report(world, "freed");
+  } else if (digest() != digest_) {
     if (report_shared(world)) return true;
     report(world, "wrote to");
   } else if (const auto access = fence_.access()) {
@@ -109,12 +78,6 @@ bool BufferGuard::check(World& world) {
 
 void BufferGuard::check_shared(World& world) {
   if (!has_reported_) report_shared(world);
-}
-
-bool BufferGuard::has_lost_memory() const noexcept {
-  return has_large_region_ && any_region([](const Elements& memory, bool /*is_output*/) {
-           return !MemoryFence::is_mapped(memory);
-         });
 }
 
 std::size_t BufferGuard::report_loss(World& world) {

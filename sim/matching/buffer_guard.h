@@ -1,11 +1,14 @@
 // Finds buffers that a program touches while an operation owns them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "sim/matching/memory_fence.h"
+#include "sim/state/gang_state.h"
 #include "sim/state/pending_operation.h"
 
 namespace gang::sim {
@@ -33,20 +36,31 @@ class BufferGuard {
   // Opens. Reports a finding, at most once, if the memory was written since the last digest, by the
   // program or for another operation that it gave the memory to as well; or if it was read. Returns
   // whether there is such an operation.
-  bool check(World& world);
+  bool check(World& world) {
+    fence_.open();
+    const bool is_untouched = !has_lost_memory() && digest() == digest_ && !fence_.access();
+    return !is_untouched && report_touch(world);
+  }
 
   // The same if another operation in flight has the memory as well, whether or not that has changed
   // it.
   void check_shared(World& world);
 
   // Whether the program has freed memory that the operation owns, as far as that can be seen.
-  bool has_lost_memory() const noexcept;
+  bool has_lost_memory() const noexcept {
+    return has_large_region_ && any_region([](const Elements& memory, bool /*is_output*/) {
+             return !MemoryFence::is_mapped(memory);
+           });
+  }
 
   // Adds the finding for that, and returns its index.
   std::size_t report_loss(World& world);
 
   // Takes a new digest, because the operation itself has written, and closes.
-  void seal();
+  void seal() {
+    digest_ = digest();
+    fence_.close();
+  }
 
  private:
   // Calls `visit(memory, is_output)` for each part of the memory. Returns true as soon as it does.
@@ -54,18 +68,57 @@ class BufferGuard {
   bool any_region(const Visit& visit) const;
   template <typename Visit>
   bool any_listed_region(const Visit& visit) const;
-  std::uint64_t digest() const noexcept;
+  // Of a few bytes: these themselves.
+  std::uint64_t digest() const noexcept {
+    return few_.empty() ? digest_of_regions() : number_of_few();
+  }
+  std::uint64_t number_of_few() const noexcept {
+    std::uint64_t number = 0;
+    copy_few(reinterpret_cast<std::byte*>(&number), few_.data(), few_.size());
+    return number;
+  }
+  std::uint64_t digest_of_regions() const noexcept;
+  bool report_touch(World& world);
   std::size_t report(World& world, std::string_view what_was_done, const std::string& where = {});
   std::size_t add_finding(World& world, std::string predicate);
   bool report_shared(World& world);
   bool shares_memory_with(const BufferGuard& other) const noexcept;
 
   const PendingOperation& pending_;
-  const bool has_lists_;  // some of the memory is in lists of the call
+  const bool has_lists_;            // some of the memory is in lists of the call
+  std::span<const std::byte> few_;  // all of the memory, if it is one region of a few bytes
   std::uint64_t digest_;
   MemoryFence fence_;
   bool has_large_region_ = false;  // which could be lost
   bool has_reported_ = false;
 };
+
+template <typename Visit>
+bool BufferGuard::any_region(const Visit& visit) const {
+  const Operation& operation = *pending_.operation;
+  const Collective& call = operation.collective;
+  const bool is_source = call.kind == OperationKind::broadcast && call.peer == pending_.member;
+  const auto visits = [&visit](const Elements& memory, bool is_output) {
+    return memory.size_bytes() != 0 && visit(memory, is_output);
+  };
+  if (visits(operation.output, !is_source && call.kind != OperationKind::send)) return true;
+  if (operation.output.data() != operation.input.data() && visits(operation.input, false))
+    return true;
+  return has_lists_ && any_listed_region(visits);
+}
+
+template <typename Visit>
+bool BufferGuard::any_listed_region(const Visit& visit) const {
+  const Operation& operation = *pending_.operation;
+  for (const TensorView& input : operation.inputs)
+    if (visit(input, false)) return true;
+  for (const TensorView& output : operation.outputs)
+    if (visit(output, true)) return true;
+  for (const PointToPoint& entry : operation.batch)
+    if (visit(entry.tensor, entry.kind == OperationKind::recv)) return true;
+  for (const TensorView& region : operation.guarded)
+    if (visit(region, false)) return true;
+  return false;
+}
 
 }  // namespace gang::sim

@@ -42,7 +42,8 @@ Matching::Matching(World& world)
       guide_(world.engine.choices().guide()),
       patience_(world.options.watchdog.value_or(Duration::max())),
       is_stream_ordered_(world.options.execution == ExecutionModel::stream_ordered),
-      rules_{world.options.strict_blocking, world.options.strict_labels},
+      are_ends_watched_(guide_ != nullptr || recorder_.is_recording() || is_stream_ordered_),
+      rules_(MatchRules{world.options.strict_blocking, world.options.strict_labels}),
       messages_(world, *this),
       deadlines_(world, *this),
       mismatches_(world, *this) {}
@@ -86,8 +87,7 @@ std::vector<GangState*> Matching::gangs() const {
 
 bool Matching::post(PendingOperation& pending) { return post_inline<false>(pending); }
 
-// Puts the operation behind what its rank has launched before; returns whether that is nothing.
-bool Matching::launch(PendingOperation& pending) {
+bool launch(PendingOperation& pending) {
   auto& stream = pending.task->rank->stream;
   if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
   stream->push_back(&pending);
@@ -200,7 +200,7 @@ void Matching::take_child(PendingOperation& pending, MatchSlot& slot) {
   take_seat(world_, pending, std::move(slot.children[static_cast<std::size_t>(pending.member)]));
 }
 
-void Matching::end(PendingOperation& pending, PendingStatus status) {
+void Matching::end_and_tell(PendingOperation& pending, PendingStatus status) {
   pending.status = status;
   if (pending.form >= CallForm::tested) [[unlikely]] {
     engine_.choices().note_guided_choice();

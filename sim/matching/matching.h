@@ -57,7 +57,13 @@ class Matching {
                   Breaks when = Breaks::between_calls);
 
   // Ends an operation that is no longer in any list, and lets its rank's stream continue.
-  void end(PendingOperation& pending, PendingStatus status);
+  void end(PendingOperation& pending, PendingStatus status) {
+    if (are_ends_watched_ || pending.form >= CallForm::tested || pending.batch != nullptr)
+        [[unlikely]]
+      return end_and_tell(pending, status);
+    pending.status = status;
+    if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
+  }
 
   // Throws the GangError of a failed operation, in its rank.
   [[noreturn]] void throw_failure(const PendingOperation& pending);
@@ -87,7 +93,6 @@ class Matching {
   Mismatches& mismatches() noexcept { return mismatches_; }
 
  private:
-  bool launch(PendingOperation& pending);
   // Whether it has ended.
   [[gnu::always_inline]] inline bool arrive(PendingOperation& pending);
   void complete(GangState& gang, MatchSlot& slot);
@@ -105,6 +110,8 @@ class Matching {
     if (--slot.departures_left == 0) pending.gang->recycle(slot);
   }
   void take_child(PendingOperation& pending, MatchSlot& slot);
+  // The same as `end`, where others than the waiter are concerned.
+  void end_and_tell(PendingOperation& pending, PendingStatus status);
   void next_of_stream(RankState& rank, PendingOperation& ended);
 
   World& world_;
@@ -114,7 +121,8 @@ class Matching {
   Guide* const guide_;       // null where nobody asks what contexts do
   const Duration patience_;  // of the ranks' watchdogs; Duration::max(): there are none
   const bool is_stream_ordered_;
-  const MatchRules rules_;
+  const bool are_ends_watched_;  // a Guide, a recorder or the rank's stream learns of each
+  const MatchWords rules_;
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   Mismatches mismatches_;

@@ -13,6 +13,9 @@
 
 namespace gang::sim {
 
+// Puts the operation behind what its rank has launched before; returns whether that is nothing.
+bool launch(PendingOperation& pending);
+
 // Whether the result of a kind, where it is small, is kept beside the slot.
 inline bool has_one_result(OperationKind kind) noexcept {
   constexpr std::uint32_t kinds = 1U << static_cast<unsigned>(OperationKind::all_reduce) |

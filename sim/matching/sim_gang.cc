@@ -4,6 +4,7 @@
 #include <exception>
 #include <type_traits>
 
+#include "gang/recycled.h"
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"
@@ -198,28 +199,41 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
 }
 
 Work SimGang::do_start(Operation& operation) {
-  Work started;  // which a fault that leaves the call drops, without the guard
   World& world = this->world();
+  if (world.interference != nullptr) [[unlikely]]
+    return start_under_faults(world, operation);
+  std::shared_ptr<SimWork> work;  // which a call that fails destroys without the guard
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  CallFaults faults;
-  const bool counts_towards_faults =
-      world.interference != nullptr && this->counts_towards_faults(world);
-  if (counts_towards_faults) [[unlikely]]
-    faults = faults_before(world, operation);
+  post_work(world, operation, nullptr, work);
+  return Work(std::move(work));
+}
+
+void SimGang::post_work(World& world, Operation& operation, const CallFaults* faults,
+                        std::shared_ptr<SimWork>& work) {
   number(world, operation);
-  auto work = std::make_shared<SimWork>(operation, state_, rank(), world.engine.current());
+  work = std::allocate_shared<SimWork>(RecyclingAllocator<SimWork>(), operation, state_, rank(),
+                                       world.engine.current());
   if (user_ != nullptr) [[unlikely]]
     note_use_at_once(world, operation);
-  if (counts_towards_faults) [[unlikely]]
-    world.interference->links().copy_late(work->pending(), faults);
+  if (faults != nullptr) world.interference->links().copy_late(work->pending(), *faults);
   work->post();
-  PendingOperation& pending = work->pending();
-  started = Work(std::move(work));
-  if (counts_towards_faults) [[unlikely]] {
-    world.interference->inside(pending, faults);
-    world.interference->after(pending, faults);
+}
+
+Work SimGang::start_under_faults(World& world, Operation& operation) {
+  std::shared_ptr<SimWork> work;
+  Work started;  // which a fault that leaves the call drops, without the guard
+  const Engine::Guard guard(world.engine);
+  world.engine.scheduling_point();
+  if (!counts_towards_faults(world)) {
+    post_work(world, operation, nullptr, work);
+    return Work(std::move(work));
   }
+  const CallFaults faults = faults_before(world, operation);
+  post_work(world, operation, &faults, work);
+  started = Work(work);
+  world.interference->inside(work->pending(), faults);
+  world.interference->after(work->pending(), faults);
   return started;
 }
 

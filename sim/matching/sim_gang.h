@@ -12,6 +12,7 @@
 namespace gang::sim {
 
 struct CallFaults;
+class SimWork;
 
 // One rank's handle of a simulated gang. Listed in its rank's state while it lives.
 class SimGang final : public Gang {
@@ -86,6 +87,12 @@ class SimGang final : public Gang {
   bool counts_towards_faults(World& world) const noexcept;
   CallFaults faults_before(World& world, Operation& operation);
   [[gnu::noinline]] Received run_under_faults(World& world, Operation& operation);
+  // Makes the work of a started operation, and posts it. `faults`: of a call that counts towards
+  // them; else null.
+  [[gnu::always_inline]] inline void post_work(World& world, Operation& operation,
+                                               const CallFaults* faults,
+                                               std::shared_ptr<SimWork>& work);
+  [[gnu::noinline]] Work start_under_faults(World& world, Operation& operation);
 
   bool is_refused_;  // held by a restarted rank whose incarnation no peer knows; in Gang's padding
   // Fields that every call touches come first, on as few cache lines as possible.

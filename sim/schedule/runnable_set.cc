@@ -71,16 +71,18 @@ TaskId RunnableSet::next_above(TaskId id) const noexcept {
 
 TaskId RunnableSet::at(std::size_t index) const noexcept {
   const auto& words = levels_[0];
-  for (TaskId word = first() >> 6;; ++word) {
-    std::uint64_t bits = words[word];
-    const auto members = static_cast<std::size_t>(std::popcount(bits));
-    if (index >= members) {
+  TaskId word = 0;
+  if (depth_ > 1) {  // else all are in one word, and need not be counted
+    word = first() >> 6;
+    for (;; ++word) {
+      const auto members = static_cast<std::size_t>(std::popcount(words[word]));
+      if (index < members) break;
       index -= members;
-      continue;
     }
-    for (; index > 0; --index) bits &= bits - 1;
-    return (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
   }
+  std::uint64_t bits = words[word];
+  for (; index > 0; --index) bits &= bits - 1;
+  return (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
 }
 
 }  // namespace gang::sim

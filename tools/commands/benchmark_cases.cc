@@ -101,7 +101,7 @@ Benchmark exploration_benchmark(const RunCase& runner) {
 Benchmark reduction_benchmark(const RunCase& runner) {
   return {"slowest reduction, plain loop", [runner] {
             constexpr double bar = 0.8;
-            std::string text = fmt::format("{:.1f} of its speed", bar);
+            std::string text = fmt::format("{:.1f} x as fast", bar);
             const auto run = runner("reductions_against_plain_loops");
             if (!run)
               return Measurement{std::move(text), "gangsim_benchmarks is not built", std::nullopt};

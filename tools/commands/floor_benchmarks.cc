@@ -68,19 +68,19 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 587},
-      {"all_reduce", 1024, 500, 628},
-      {"reduce", 8, 516, 596},
-      {"reduce_scatter", 8, 629, 921},
-      {"all_gather", 8, 549, 812},
-      {"all_gather_to_list", 8, 1068, 1290},
-      {"gather", 8, 552, 777},
-      {"scatter", 8, 528, 705},
-      {"all_to_all", 8, 1167, 1213},
-      {"broadcast", 8, 461, 571},
-      {"barrier", 8, 390, 492},
-      {"send_recv", 8, 518, 714},
-      {"start_all_reduce", 8, 1529, 2038},
+      {"all_reduce", 8, 500, 582},
+      {"all_reduce", 1024, 500, 624},
+      {"reduce", 8, 516, 591},
+      {"reduce_scatter", 8, 629, 885},
+      {"all_gather", 8, 549, 776},
+      {"all_gather_to_list", 8, 1068, 1246},
+      {"gather", 8, 552, 736},
+      {"scatter", 8, 528, 661},
+      {"all_to_all", 8, 1167, 1151},
+      {"broadcast", 8, 461, 566},
+      {"barrier", 8, 390, 487},
+      {"send_recv", 8, 518, 688},
+      {"start_all_reduce", 8, 1529, 1466},
   };
   return calls;
 }

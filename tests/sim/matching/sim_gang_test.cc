@@ -84,6 +84,15 @@ TEST(SimGang, AWorldOfOneNeedsNoPeer) {
   EXPECT_TRUE(report.holds());
 }
 
+TEST(SimGang, AStartedCallOnABrokenGangFailsInEveryKindOfContext) {
+  for (const ContextKind context : {ContextKind::fiber, ContextKind::thread, ContextKind::parallel})
+    run({.world_size = 1, .context = context}, [](SimulatedRank& rank) {
+      rank.root()->abort();
+      EXPECT_THROW(rank.root()->barrier(), GangError);
+      EXPECT_THROW(rank.root()->start_barrier(), GangError);
+    });
+}
+
 TEST(SimGang, AForeignThreadIsRefused) {
   for (const ContextKind context : deterministic_contexts()) {
     const Report report = run({.world_size = 2, .context = context}, [](SimulatedRank& rank) {

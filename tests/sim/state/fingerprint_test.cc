@@ -75,10 +75,10 @@ TEST(Fingerprint, TheFirstLabelGivenIsRemembered) {
   Collective two = call();
   one.label = "step 1";
   two.label = "step 2";
-  Fingerprint first(without, {});
-  EXPECT_TRUE(first.matches(Fingerprint(one, {})));
-  EXPECT_TRUE(first.matches(Fingerprint(without, {})));
-  EXPECT_FALSE(first.matches(Fingerprint(two, {})));
+  Fingerprint first(without, MatchRules{});
+  EXPECT_TRUE(first.matches(Fingerprint(one, MatchRules{})));
+  EXPECT_TRUE(first.matches(Fingerprint(without, MatchRules{})));
+  EXPECT_FALSE(first.matches(Fingerprint(two, MatchRules{})));
 }
 
 TEST(Fingerprint, ACallWithoutALabelIsAnotherOneWhereThatIsAskedFor) {
