@@ -78,8 +78,6 @@ class SimGang final : public Gang {
   template <bool is_plain>
   [[gnu::always_inline]] inline bool post(World& world, PendingOperation& pending);
   // Waits for its end, unless it `has_ended`.
-  // Inline: after a switch the processor mispredicts every return from a function called before the
-  // switch, so one function fewer saves a few nanoseconds.
   template <bool is_plain>
   [[gnu::always_inline]] inline Received finish(World& world, PendingOperation& pending,
                                                 bool has_ended);

@@ -85,7 +85,7 @@ TEST(SimGang, AWorldOfOneNeedsNoPeer) {
 }
 
 TEST(SimGang, AStartedCallOnABrokenGangFailsInEveryKindOfContext) {
-  for (const ContextKind context : {ContextKind::fiber, ContextKind::thread, ContextKind::parallel})
+  for (const ContextKind context : all_contexts())
     run({.world_size = 1, .context = context}, [](SimulatedRank& rank) {
       rank.root()->abort();
       EXPECT_THROW(rank.root()->barrier(), GangError);
