@@ -12,8 +12,6 @@
 namespace gang::sim {
 namespace {
 
-namespace context = boost::context;
-
 // The pool of the calling thread. Kept between runs: mapping and guarding stacks costs more than a
 // small run does. Large runs have a pool of their own, which goes with them.
 StackPool& pool_of_this_thread(std::size_t stack_bytes) {
@@ -23,34 +21,14 @@ StackPool& pool_of_this_thread(std::size_t stack_bytes) {
   return pools.try_emplace(stack_bytes, stack_bytes).first->second;
 }
 
-// Boost's stack allocator concept over a StackPool.
-class PooledStack {
- public:
-  explicit PooledStack(StackPool& pool) noexcept : pool_(&pool) {}
-
-  context::stack_context allocate() {
-    context::stack_context stack;
-    stack.sp = pool_->take();
-    stack.size = pool_->stack_bytes();
-    return stack;
-  }
-
-  void deallocate(context::stack_context& stack) noexcept { pool_->give_back(stack.sp); }
-
- private:
-  StackPool* pool_;
-};
-
-// Fibers that are never resumed, and their stacks. To destroy a fiber is to unwind its stack, which
-// is what could not be done.
-struct LeftFibers {
+// Pools with stacks of contexts that will never be resumed.
+struct LeftPools {
   std::mutex mutex;
-  std::vector<context::fiber> fibers;
   std::vector<std::unique_ptr<StackPool>> pools;
 };
 
-LeftFibers& left_behind_for_good() {
-  static auto* const left = new LeftFibers;  // never destroyed
+LeftPools& left_behind_for_good() {
+  static auto* const left = new LeftPools;  // never destroyed
   return *left;
 }
 
@@ -70,15 +48,14 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
 }
 
 FiberSwitcher::~FiberSwitcher() {
-  if (left_behind_.empty()) return;
-  LeftFibers& left = left_behind_for_good();
+  if (!has_left_behind_ || own_pool_ == nullptr) return;
+  LeftPools& left = left_behind_for_good();
   const std::lock_guard lock(left.mutex);
-  for (Task* task : left_behind_) left.fibers.push_back(std::move(task->fiber));
-  if (own_pool_) left.pools.push_back(std::move(own_pool_));
+  left.pools.push_back(std::move(own_pool_));
 }
 
 void FiberSwitcher::leave_behind(Task& from, Task& to) {
-  left_behind_.push_back(&from);
+  has_left_behind_ = true;
   jump(from, to);
   invariant_broken("a context that was left behind has been resumed", __FILE__, __LINE__);
 }
@@ -97,19 +74,26 @@ void FiberSwitcher::expect(TaskId task) noexcept {
 }
 
 void FiberSwitcher::prepare(Task& task) {
-  task.fiber =
-      context::fiber(std::allocator_arg, PooledStack(*pool_), [this, &task](context::fiber&& left) {
-        arrive(std::move(left));
-        return live(task);
+  prepared_ = &task;
+  prepared_stack_ = pool_->take();
+  task.resume_point = boost::context::detail::make_fcontext(
+      prepared_stack_, pool_->stack_bytes(), [](boost::context::detail::transfer_t from) {
+        auto& switcher = *static_cast<FiberSwitcher*>(from.data);
+        switcher.arrive(from.fctx);
+        switcher.live();
       });
 }
 
-context::fiber FiberSwitcher::live(Task& task) {
-  Task& next = runner_.run_task(task);
-  if (!next.fiber) prepare(next);
+void FiberSwitcher::live() noexcept {
+  void* const stack = prepared_stack_;
+  Task& next = runner_.run_task(*prepared_);
+  if (next.resume_point == nullptr) prepare(next);
   *locals_ = next.locals;
   std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
-  return std::move(next.fiber);
+  previous_ = nullptr;
+  pool_->give_back(stack);  // whoever takes it comes after the last use here
+  switch_context(std::exchange(next.resume_point, nullptr), this);
+  invariant_broken("a context that has ended has been resumed", __FILE__, __LINE__);
 }
 
 }  // namespace gang::sim

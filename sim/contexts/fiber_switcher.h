@@ -3,9 +3,10 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include <boost/context/fiber.hpp>
+#include <boost/context/detail/fcontext.hpp>
 
 #include "sim/contexts/context_switcher.h"
 #include "sim/contexts/stack_pool.h"
@@ -13,13 +14,39 @@
 
 namespace gang::sim {
 
-// Balances the processor's stack of return addresses, from which it predicts where returns lead.
-// A switch is called, but leaves by a jump: that stack keeps an entry too many, and each of the
-// returns that follow would be predicted from the entry of the one before. The return here takes it
-// off: one wrong prediction instead of several. Shadow stacks (CET) allow no such return.
-[[gnu::always_inline]] inline void take_off_return_address() noexcept {
+// Where a context that is switched out goes on.
+using ResumePoint = boost::context::detail::fcontext_t;
+
+// Leaves the calling context, whose callers must not be leaf functions, for that at `to`, which
+// learns of `switcher` (not null) if it begins there. Returns, once another context has come back,
+// where that one goes on.
+//
+// The processor predicts where returns lead from a stack of its own. Boost's switch is called, but
+// leaves by a jump, which would keep an entry too many there: each of the returns that follow would
+// be predicted from the entry of the one before. So the first thing after a switch is a return that
+// takes it off; that it leads to the place after the call again is what the entry predicts. Shadow
+// stacks (CET) allow no such return.
+[[gnu::always_inline]] inline ResumePoint switch_context(ResumePoint to, void* switcher) noexcept {
 #if defined(__x86_64__) && !defined(__CET__)
-  asm volatile("leaq 1f(%%rip), %%rax\n\tpushq %%rax\n\tret\n1:" : : : "rax", "memory");
+  ResumePoint left = nullptr;
+  asm volatile(
+      "call jump_fcontext@PLT\n"
+      "1:\n\t"
+      "testq %%rdx, %%rdx\n\t"  // the switcher; null: here for the second time
+      "jz 2f\n\t"
+      "xorl %%edx, %%edx\n\t"
+      "leaq 1b(%%rip), %%rcx\n\t"
+      "pushq %%rcx\n\t"
+      "ret\n"
+      "2:"
+      : "=a"(left), "+D"(to), "+S"(switcher)
+      :
+      : "rdx", "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
+        "memory");
+  return left;
+#else
+  return boost::context::detail::jump_fcontext(to, switcher).fctx;
 #endif
 }
 
@@ -37,7 +64,7 @@ class FiberSwitcher final : public ContextSwitcher {
   // The same, inline: fibers mostly wait in the same calls, so that returns after a switch are
   // predicted well if those before it are.
   [[gnu::always_inline]] void jump(Task& from, Task& to) {
-    if (!to.fiber) [[unlikely]]
+    if (to.resume_point == nullptr) [[unlikely]]
       prepare(to);
     *locals_ = to.locals;
     std::memcpy(from.exception_state.data(), exception_state_, sizeof from.exception_state);
@@ -45,9 +72,7 @@ class FiberSwitcher final : public ContextSwitcher {
     previous_ = &from;
     if (!frames_.empty() && from.id < frames_.size()) [[unlikely]]
       frames_[from.id] = static_cast<const std::byte*>(__builtin_frame_address(0));
-    boost::context::fiber left = std::move(to.fiber).resume();
-    take_off_return_address();
-    arrive(std::move(left));
+    arrive(switch_context(std::exchange(to.resume_point, nullptr), this));
   }
 
   [[noreturn]] void leave_behind(Task& from, Task& to) override;
@@ -55,16 +80,16 @@ class FiberSwitcher final : public ContextSwitcher {
   void expect(TaskId task) noexcept override;
 
  private:
-  // Keeps the context that has just been left, unless it has ended.
-  void arrive(boost::context::fiber&& left) noexcept {
-    if (left) previous_->fiber = std::move(left);
+  // Notes where the context that has just been left goes on, unless it has ended.
+  void arrive(ResumePoint left) noexcept {
+    if (previous_ != nullptr) previous_->resume_point = left;
   }
 
-  // Gives a task that has not begun its fiber.
+  // Gives a stack to a task that has not begun, and is switched to next.
   void prepare(Task& task);
 
-  // The whole life of a task; returns the fiber that goes on after it.
-  boost::context::fiber live(Task& task);
+  // The whole life of that task.
+  [[noreturn]] void live() noexcept;
 
   TaskRunner& runner_;
   // Two words per OS thread: the exceptions being handled and how many are in flight. They belong
@@ -74,8 +99,10 @@ class FiberSwitcher final : public ContextSwitcher {
   std::unique_ptr<StackPool> own_pool_;
   StackPool* pool_ = nullptr;
   std::vector<const std::byte*> frames_;  // where the stack of each switched-out task ends
-  Task* previous_ = nullptr;
-  std::vector<Task*> left_behind_;
+  Task* previous_ = nullptr;              // the task that is left; null: it has ended
+  Task* prepared_ = nullptr;              // the task that begins next
+  void* prepared_stack_ = nullptr;
+  bool has_left_behind_ = false;
 };
 
 }  // namespace gang::sim

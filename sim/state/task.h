@@ -8,8 +8,6 @@
 #include <memory>
 #include <string>
 
-#include <boost/context/fiber.hpp>
-
 #include "gang/rank_locals.h"
 #include "sim/schedule/schedule.h"
 
@@ -47,7 +45,7 @@ struct Task {
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   RankLocals* locals = nullptr;            // current while it runs; null for outside_task
   RankState* rank = nullptr;               // the same
-  boost::context::fiber fiber;             // what it goes on with, if it is on one
+  void* resume_point = nullptr;            // of a fiber that has begun, while it is switched out
 
   std::unique_ptr<FurtherContext> further;
   std::uint64_t polls = 0;                 // fruitless polls in a row
