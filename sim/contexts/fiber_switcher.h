@@ -17,9 +17,9 @@ namespace gang::sim {
 // Where a context that is switched out goes on.
 using ResumePoint = boost::context::detail::fcontext_t;
 
-// Leaves the calling context, whose callers must not be leaf functions, for that at `to`, which
-// learns of `switcher` (not null) if it begins there. Returns, once another context has come back,
-// where that one goes on.
+// Leaves the calling context for that at `to`, which learns of `switcher` (not null) if it begins
+// there. Returns, once another context has come back, where that one goes on. For functions that
+// call others, too: these keep nothing below their stack pointer.
 //
 // The processor predicts where returns lead from a stack of its own. Boost's switch is called, but
 // leaves by a jump, which would keep an entry too many there: each of the returns that follow would
@@ -27,7 +27,7 @@ using ResumePoint = boost::context::detail::fcontext_t;
 // takes it off; that it leads to the place after the call again is what the entry predicts. Shadow
 // stacks (CET) allow no such return.
 [[gnu::always_inline]] inline ResumePoint switch_context(ResumePoint to, void* switcher) noexcept {
-#if defined(__x86_64__) && !defined(__CET__)
+#if defined(__x86_64__) && !defined(__CET__) && !defined(__AVX512F__)
   ResumePoint left = nullptr;
   asm volatile(
       "call jump_fcontext@PLT\n"
@@ -42,8 +42,8 @@ using ResumePoint = boost::context::detail::fcontext_t;
       : "=a"(left), "+D"(to), "+S"(switcher)
       :
       : "rdx", "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
-        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-        "memory");
+        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st",
+        "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc", "memory");
   return left;
 #else
   return boost::context::detail::jump_fcontext(to, switcher).fctx;

@@ -68,19 +68,19 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 582},
-      {"all_reduce", 1024, 500, 624},
-      {"reduce", 8, 516, 591},
-      {"reduce_scatter", 8, 629, 885},
-      {"all_gather", 8, 549, 776},
-      {"all_gather_to_list", 8, 1068, 1246},
-      {"gather", 8, 552, 736},
-      {"scatter", 8, 528, 661},
-      {"all_to_all", 8, 1167, 1151},
-      {"broadcast", 8, 461, 566},
-      {"barrier", 8, 390, 487},
-      {"send_recv", 8, 518, 688},
-      {"start_all_reduce", 8, 1529, 1466},
+      {"all_reduce", 8, 500, 586},
+      {"all_reduce", 1024, 500, 630},
+      {"reduce", 8, 516, 595},
+      {"reduce_scatter", 8, 629, 889},
+      {"all_gather", 8, 549, 779},
+      {"all_gather_to_list", 8, 1068, 1250},
+      {"gather", 8, 552, 740},
+      {"scatter", 8, 528, 664},
+      {"all_to_all", 8, 1167, 1154},
+      {"broadcast", 8, 461, 570},
+      {"barrier", 8, 390, 491},
+      {"send_recv", 8, 518, 690},
+      {"start_all_reduce", 8, 1529, 1469},
   };
   return calls;
 }
