@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -46,8 +47,10 @@ class ExploreCommand final : public Command {
     options_.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 256U));
     std::vector<Option> options = {
         program_argument(program_),
-        number_option("--schedules", "runs at most; drawn ones each with the next seed [1000]",
-                      options_.schedules, std::uint64_t{1}, std::uint64_t{1'000'000'000}),
+        number_option("--schedules",
+                      "runs at most; drawn ones each with the next seed\n"
+                      "[1000; with --budget, as many as that allows]",
+                      schedules_, std::uint64_t{1}, any_schedules),
         strategy_option(options_),
         budget_option(options_),
         number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
@@ -72,6 +75,7 @@ class ExploreCommand final : public Command {
           "thread");
     check_strategy(options_, specification,
                    specification.world_size.value_or(source.program.default_world_size));
+    options_.schedules = schedules_.value_or(options_.schedules);
     ExplorationRecord record{.specification = specification,
                              .fingerprint = fingerprint(source.program),
                              .schedules = options_.schedules};
@@ -85,6 +89,8 @@ class ExploreCommand final : public Command {
     if (context.out_is_terminal) context.out << "\r\033[K";
     context.out << summary_of(specification, exploration, options_.schedules);
     record.coverage = exploration.coverage;
+    if (options_.schedules == any_schedules)
+      record.schedules = std::max<std::uint64_t>(1, exploration.coverage.runs);
     record.wall_time = exploration.wall_time;
     record.claim = exploration.claim;
     record.exhaustive = exhaustive_search_of(exploration);
@@ -103,10 +109,14 @@ class ExploreCommand final : public Command {
   FileOption& scenario_file() { return save_.is_given() ? save_ : scenario_; }
   FileOption& schedule_file() { return save_.is_given() ? save_ : schedule_; }
 
-  // Leaves the runs of this process: those of its shard. Exhaustive runs depend on each other.
+  // Leaves the runs of this process: those of its shard, or all that a budget of time allows.
+  // Exhaustive runs depend on each other.
   Shard take_share(RunSpecification& specification, const CommandContext& context) {
     const Shard shard = shards_.announced(context.out);
-    if (shard.is_whole()) return shard;
+    if (shard.is_whole()) {
+      if (options_.budget && !schedules_) options_.schedules = any_schedules;
+      return shard;
+    }
     if (options_.strategy == Strategy::exhaustive)
       throw InvalidArgument(
           "--strategy is 'exhaustive', which cannot be divided into shards; give --shard 0/1");
@@ -134,8 +144,11 @@ class ExploreCommand final : public Command {
     return [this, &out](const ExplorationCoverage& coverage) {
       std::uint64_t fired = 0;
       for (const auto& [kind, counts] : coverage.kinds) fired += counts.fired;
-      out << fmt::format("\r\033[K{} of {} runs, {} faults happened, {} ended with typed errors",
-                         grouped(coverage.runs), grouped(options_.schedules), grouped(fired),
+      const std::string of_all = options_.schedules == any_schedules
+                                     ? ""
+                                     : fmt::format(" of {}", grouped(options_.schedules));
+      out << fmt::format("\r\033[K{}{} runs, {} faults happened, {} ended with typed errors",
+                         grouped(coverage.runs), of_all, grouped(fired),
                          grouped(coverage.typed_errors))
           << std::flush;
     };
@@ -177,6 +190,7 @@ class ExploreCommand final : public Command {
 
   std::string program_;
   ExplorationOptions options_;
+  std::optional<std::uint64_t> schedules_;  // as asked for
   FileOption save_{"--save"};
   FileOption scenario_{"--save", "explored.toml"};  // where --save is not given
   FileOption schedule_{"--save", "explored.json"};

@@ -57,6 +57,9 @@ inline constexpr auto strategy_names =
 inline constexpr int least_depth = 1;
 inline constexpr int most_depth = 9;
 
+// In place of a number of runs: as many as the budget allows.
+inline constexpr std::uint64_t any_schedules = 1'000'000'000;
+
 struct ExplorationOptions {
   std::uint64_t schedules = 1000;  // runs, at least 1: the specification's seed and those after it
   int jobs = 1;                    // threads, at least 1

@@ -92,11 +92,13 @@ std::string_view verdict_of(Claim claim) noexcept {
 std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) {
   std::string text;
   if (has_faults)
-    text += fmt::format(
-        "  {} with faults: {} completed or continued without the dead ranks, {} ended\n"
-        "  with typed errors; {} had silently corrupted data\n",
-        grouped(coverage.with_faults), grouped(coverage.with_faults - coverage.typed_errors),
-        grouped(coverage.typed_errors), grouped(coverage.corrupted));
+    text += sim::wrapped(
+        fmt::format("{} with faults: {} completed or continued without the dead ranks, {} ended "
+                    "with typed errors; {} had silently corrupted data",
+                    grouped(coverage.with_faults),
+                    grouped(coverage.with_faults - coverage.typed_errors),
+                    grouped(coverage.typed_errors), grouped(coverage.corrupted)),
+        "  ");
   return text + kinds_table(coverage);
 }
 

@@ -227,6 +227,13 @@ int promised_depth(const sim::KnownContests& known, std::uint64_t runs) {
   return 0;
 }
 
+// How many runs there will be, about: a second is enough for a thousand.
+std::uint64_t expected_runs(const ExplorationOptions& options) {
+  if (options.schedules < any_schedules || !options.budget) return options.schedules;
+  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(*options.budget).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, milliseconds));
+}
+
 // The N of "1 in N". But for its rounding, the bound is one part of a whole number.
 std::string odds_text(double bound) {
   constexpr double most_in_full = 1e15;
@@ -260,7 +267,7 @@ Sampling choose_sampling(const Program& program, const RunSpecification& specifi
   sampling.strategy = options.strategy;
   sampling.depth = options.depth;
   if (!is_open) return sampling;
-  sampling.depth = promised_depth(sampling.known, options.schedules);
+  sampling.depth = promised_depth(sampling.known, expected_runs(options));
   sampling.strategy = sampling.depth > 0 ? Strategy::pct : Strategy::pos;
   return sampling;
 }

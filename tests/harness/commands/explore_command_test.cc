@@ -72,6 +72,21 @@ nlohmann::json json_of(const std::string& path) {
   return nlohmann::json::parse(read_file("file", path));
 }
 
+TEST(ExploreCommand, ABudgetOfTimeNeedsNoNumberOfRuns) {
+  const std::string path = temporary("budget_record.json");
+  const std::vector<std::string> command = {"explore",    "ring",   "--world",  "2",
+                                            "--strategy", "random", "--budget", "1500ms",
+                                            "--json",     path};
+  EXPECT_EQ(ask(command).status, 0);
+  const nlohmann::json record = json_of(path);
+  EXPECT_GT(record["coverage"]["runs"], 1000);
+  EXPECT_EQ(record["schedules"], record["coverage"]["runs"]);
+  std::vector<std::string> of_few = command;
+  of_few.insert(of_few.end(), {"--schedules", "20"});
+  EXPECT_EQ(ask(of_few).status, 0);
+  EXPECT_EQ(json_of(path)["coverage"]["runs"], 20);
+}
+
 TEST(ExploreCommand, RecordsWhatWasExploredAndWhatItHasShown) {
   const std::string path = temporary("explored_record.json");
   const Answer answer =
