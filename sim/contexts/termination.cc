@@ -29,8 +29,7 @@ void take_over(Termination how) {
 
 }  // namespace
 
-// std::exit destroys the thread's own objects before it does anything else, the youngest first. So
-// this makes one that is younger than all others so far.
+// Makes an object that is younger than all others so far.
 void keep_at_exit() noexcept {
   const auto on_exit = [](void*) {
     if (termination_target == nullptr || !termination_target->carries_caller()) return;

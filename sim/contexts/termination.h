@@ -36,8 +36,8 @@ class TerminationScope {
   TerminationTarget* outer_;
 };
 
-// std::exit destroys objects of its thread before a target takes over. Called when there is one
-// that the carried code still needs, keeps that and older ones.
+// std::exit destroys objects of its thread, the youngest first, until a target takes over. Where
+// there is one, all thread_local objects of the calling thread that exist now survive.
 void keep_at_exit() noexcept;
 
 }  // namespace gang::sim
