@@ -50,12 +50,6 @@ TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {
   }
 }
 
-bool Choices::tell_guide(const RunnableSet& runnable, TaskId chosen, TaskId after) {
-  if (is_guided_) return runnable.size() > 1 || ask(runnable, after) != no_task;
-  guide_->watch(chosen);
-  return true;
-}
-
 std::uint64_t Choices::draw() {
   const std::uint64_t number = scheduler_->next_u64();
   note_choice_point(Unguided::draw);

@@ -44,7 +44,7 @@ class Choices {
     if (early_looks_ != 0) note_choice_point(Unguided::passing_time);
   }
 
-  // Whether a Guide makes the choices: it is asked even where there is only one context.
+  // Whether a Guide makes the choices.
   bool is_guided() const noexcept { return is_guided_; }
 
   // Whom to tell what the current context does; null where nobody asks.
@@ -58,13 +58,18 @@ class Choices {
     return !asks_scheduler_ && !is_recording_ && guide_ == nullptr;
   }
 
-  // Chooses which of `runnable`, two or more, runs next; `after` ran last. Returns no_task if a
+  // Whether it is consulted where so many contexts can run. A Guide is even where there is only
+  // one.
+  bool are_made_by_scheduler(std::size_t runnable) const noexcept {
+    return runnable > 1 ? asks_scheduler_ : is_guided_;
+  }
+
+  // Whether a Guide is told which context runs, and does not choose it.
+  bool are_watched() const noexcept { return guide_ != nullptr && !is_guided_; }
+
+  // Chooses which of `runnable` runs next; `after` ran last. Returns no_task if a
   // replayed schedule does not fit this run.
   TaskId ask(const RunnableSet& runnable, TaskId after);
-
-  // A step of `chosen`, which ask has not chosen where it is the only one of `runnable`. Guides
-  // make such steps, too, and watch those that others choose. Returns whether the run goes on.
-  [[gnu::cold]] bool tell_guide(const RunnableSet& runnable, TaskId chosen, TaskId after);
 
   // `chosen` was picked from `runnable` contexts, two or more.
   void record(TaskId chosen, std::size_t runnable) {

@@ -82,7 +82,7 @@ void Engine::poll(PendingOperation* pending) {
 TaskId Engine::choose(TaskId after) {
   const std::size_t runnable = runnable_.size();
   TaskId chosen = no_task;
-  if (runnable > 1 && choices_.asks_scheduler() && !is_over_) {
+  if (choices_.are_made_by_scheduler(runnable) && !is_over_) {
     chosen = choices_.ask(runnable_, after);
     if (chosen == no_task) client_.schedule_diverged();
   }
@@ -92,8 +92,7 @@ TaskId Engine::choose(TaskId after) {
   if (chosen == no_task)
     chosen = after == outside_task ? runnable_.first() : runnable_.next_after(after);
   if (runnable > 1 && !is_over_) choices_.record(chosen, runnable);
-  if (choices_.guide() != nullptr && !is_over_)
-    if (!choices_.tell_guide(runnable_, chosen, after)) client_.schedule_diverged();
+  if (choices_.are_watched() && !is_over_) choices_.guide()->watch(chosen);
   return chosen;
 }
 

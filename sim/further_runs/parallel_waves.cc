@@ -111,7 +111,8 @@ void ParallelWaves::make(Slot& slot) const {
     run.report = again_(run.options);
     const Guide& guide = *run.options.guide;
     run.reversals.clear();
-    if (!guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log()))
+    if (!guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log()) &&
+        contains(*slot.known, guide.log().any_receives))
       run.reversals.read(guide.log(), *slot.known, guide.beginning().first_new_step());
   } catch (...) {
     slot.error = std::current_exception();

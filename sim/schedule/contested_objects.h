@@ -18,40 +18,40 @@ class ContestedObjects {
   // Of messages, `known` says which receives could take either of two. O(accesses).
   void read(const StepLog& log, const AnyReceives& known);
 
-  // They are numbered from 0.
-  std::uint32_t size() const noexcept { return size_; }
+  // Objects are numbered from 0, contested or not.
+  std::uint32_t objects() const noexcept { return static_cast<std::uint32_t>(objects_.size()); }
+  bool is_contested(std::uint32_t object) const noexcept { return objects_[object].is_contested; }
 
-  // The last access, an index in StepLog::accesses, to any of them. Requires one of them.
-  std::uint32_t last_access() const noexcept { return last_access_; }
+  // After so many steps, none accesses one that is contested.
+  std::uint32_t steps() const noexcept { return steps_; }
 
-  // The numbers of those that an access, an index in StepLog::accesses, is to.
+  // The numbers of those that an access, an index in StepLog::accesses, is to: of a message, of the
+  // receives that could take it.
   std::span<const std::uint32_t> of_access(std::uint32_t access) const noexcept {
     const std::uint32_t begin = access == 0 ? 0 : ends_[access - 1];
     return std::span(numbers_).subspan(begin, ends_[access] - begin);
   }
 
  private:
-  // Modes are bits. What others than the first context do to it is taken for that of several.
+  // What others than the first context do to it is taken for that of several.
   struct Object {
     TaskId first = 0;
-    std::uint8_t modes_of_first = 0;
-    std::uint8_t modes_of_others = 0;
+    std::uint32_t last_step = 0;
+    AccessModes of_first;
+    AccessModes of_others;
     bool is_contested = false;
-    std::uint32_t number = 0;
 
-    void note(TaskId task, AccessMode mode) noexcept;
+    void note(TaskId task, AccessMode mode, std::uint32_t step) noexcept;
   };
 
-  void note_accesses(const StepLog& log, const AnyReceives& known);
-  void keep_contested();
+  void note(StepKey object, TaskId task, AccessMode mode, std::uint32_t step);
 
   KeyTable keys_;
   std::vector<Object> objects_;
   std::vector<std::uint32_t> numbers_;  // of the accesses, one after the other
   std::vector<std::uint32_t> ends_;     // of an access in numbers_
   std::vector<StepKey> keys_of_access_;
-  std::uint32_t size_ = 0;
-  std::uint32_t last_access_ = 0;
+  std::uint32_t steps_ = 0;
 };
 
 }  // namespace gang::sim

@@ -147,31 +147,28 @@ std::string to_string(const Detour& detour) {
 }
 
 std::vector<Detour> detours_of(const StepLog& log) {
-  std::map<StepKey, TaskId> tasks;
-  for (TaskId task = 0; task < log.contexts.size(); ++task) tasks[log.contexts[task]] = task;
   std::vector<Detour> detours;
   StepNames names(log);
   StepLabel last;
   TaskId current = no_task;
   std::vector<TaskId> enabled;
-  std::size_t choice = 0;
-  for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
-    const TaskId task = tasks.at(context);
-    const StepChoice& made = log.choices[choice];
+  for (std::size_t step = 0; step < log.choices.size(); ++step) {
+    const StepChoice& made = log.choices[step];
+    const TaskId task = made.task;
     enabled.clear();
-    if (made.first_way) {
-      const std::span<const StepKey> ways = log.enabled_at(made);
-      const auto way = std::ranges::find(ways, made.chosen) - ways.begin();
+    if (made.is_pick) {
+      const std::span<const Access> ways = log.ways_at(made);
+      const auto way = std::ranges::find(ways, made.chosen, &Access::object) - ways.begin();
       if (way != 0) detours.push_back({last, name_of_way(static_cast<std::size_t>(way))});
       enabled.push_back(task);
     } else {
-      for (const StepKey key : log.enabled_at(made)) enabled.push_back(tasks.at(key));
+      const auto first = log.enabled.begin() + made.first_enabled;
+      enabled.assign(first, first + made.enabled_count);
     }
     if (next_in_order(enabled, current) != task) detours.push_back({last, names.context(task)});
-    last = names.step(task, accesses);
+    last = names.step(task, log.accesses_of(step));
     current = task;
-    ++choice;
-  });
+  }
   return detours;
 }
 

@@ -48,15 +48,14 @@ void Guide::begin_run(int world_size) {
 
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
   end_step();
-  enabled_.clear();
-  runnable.for_each([this](TaskId id) { enabled_.push_back(id); });
-  if (!wanted_.empty()) drop_waiters_for_mutexes();
-  const TaskId chosen = next_context(current);
+  std::span<TaskId> enabled = note_enabled(runnable);
+  if (!wanted_.empty()) enabled = without_waiters_for_mutexes(enabled);
+  const TaskId chosen = next_context(enabled, current);
   if (chosen == no_task)
     throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
                                      : "the program does not repeat what it did before");
   watch(chosen);
-  note_choice(enabled_, chosen);
+  note_choice(enabled, chosen);
   ++made_choices_;
   return chosen;
 }
@@ -81,29 +80,30 @@ std::size_t Guide::pick(std::span<const Access> ways) {
   return chosen;
 }
 
-TaskId Guide::next_context(TaskId current) {
-  if (made_choices_ < beginning_.choices.size()) return beginning_choice();
-  return sampler_ != nullptr ? sampler_->choose(enabled_) : next_awake(current);
+TaskId Guide::next_context(std::span<const TaskId> enabled, TaskId current) {
+  if (made_choices_ < beginning_.choices.size()) return beginning_choice(enabled);
+  return sampler_ != nullptr ? sampler_->choose(enabled) : next_awake(enabled, current);
 }
 
-TaskId Guide::beginning_choice() {
+TaskId Guide::beginning_choice(std::span<const TaskId> enabled) {
   const StepKey wanted = beginning_.choices[made_choices_];
-  for (const TaskId task : enabled_)
+  for (const TaskId task : enabled)
     if (key_of(task) == wanted) return task;
   has_diverged_ = true;
   return no_task;
 }
 
-TaskId Guide::next_awake(TaskId current) {
-  if (beginning_.sleeping.empty()) return next_in_order(enabled_, current);
+TaskId Guide::next_awake(std::span<const TaskId> enabled, TaskId current) {
+  if (beginning_.sleeping.empty()) return next_in_order(enabled, current);
   awake_.clear();
-  for (const TaskId task : enabled_)
+  for (const TaskId task : enabled)
     if (!is_asleep(key_of(task))) awake_.push_back(task);
   is_cut_ = awake_.empty();
   return is_cut_ ? no_task : next_in_order(awake_, current);
 }
 
-void Guide::end_step() {
+// The sampler, and those that sleep.
+void Guide::tell_of_step() {
   if (sampler_ != nullptr && made_choices_ > 0)
     sampler_->note_step({current(), key_of(current()), accesses_of_step()});
   if (beginning_.sleeping.empty() || made_choices_ < beginning_.choices.size()) return;
@@ -120,10 +120,12 @@ bool Guide::is_asleep(StepKey context) const noexcept {
   });
 }
 
-// Unless all do.
-void Guide::drop_waiters_for_mutexes() {
+// All, if all wait.
+std::span<TaskId> Guide::without_waiters_for_mutexes(std::span<TaskId> enabled) const {
   const auto waits = [this](TaskId task) { return waits_for_mutex(task); };
-  if (!std::ranges::all_of(enabled_, waits)) std::erase_if(enabled_, waits);
+  if (std::ranges::all_of(enabled, waits)) return enabled;
+  const auto waiting = std::ranges::remove_if(enabled, waits);
+  return enabled.first(enabled.size() - waiting.size());
 }
 
 bool Guide::waits_for_mutex(TaskId task) const {

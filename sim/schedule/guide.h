@@ -70,21 +70,23 @@ class Guide : public StepWriter {
   void released(StepKey mutex) { held_[mutex] = false; }
 
  private:
-  void end_step();
+  void end_step() {
+    if (sampler_ != nullptr || !beginning_.sleeping.empty()) tell_of_step();
+  }
+  void tell_of_step();
   bool is_asleep(StepKey context) const noexcept;
   bool waits_for_mutex(TaskId task) const;
-  void drop_waiters_for_mutexes();
-  TaskId next_context(TaskId current);
-  TaskId beginning_choice();
-  TaskId next_awake(TaskId current);
+  std::span<TaskId> without_waiters_for_mutexes(std::span<TaskId> enabled) const;
+  TaskId next_context(std::span<const TaskId> enabled, TaskId current);
+  TaskId beginning_choice(std::span<const TaskId> enabled);
+  TaskId next_awake(std::span<const TaskId> enabled, TaskId current);
 
   Beginning beginning_;
   std::unique_ptr<Sampler> sampler_;  // null: none
   const AnyReceives* known_ = nullptr;
   std::unordered_map<TaskId, StepKey> wanted_;
   std::unordered_map<StepKey, bool> held_;
-  std::vector<TaskId> enabled_;  // at this choice
-  std::vector<TaskId> awake_;    // of those
+  std::vector<TaskId> awake_;  // of those who are enabled
   std::size_t made_choices_ = 0;
   bool is_cut_ = false;
   bool has_diverged_ = false;

@@ -1,6 +1,7 @@
 #include "sim/schedule/happens_before.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -9,139 +10,159 @@ namespace {
 
 constexpr std::size_t most_clock_entries = 50'000'000;
 
-void join_into(std::span<std::uint32_t> clock, std::span<const std::uint32_t> other) {
-  for (std::size_t i = 0; i < other.size(); ++i) clock[i] = std::max(clock[i], other[i]);
-}
+// Clocks are joined four contexts at a time: none knows so many steps that the sign would matter.
+constexpr std::size_t block = 4;
+using Block [[gnu::vector_size(block * sizeof(std::int32_t))]] = std::int32_t;
 
-// What further elements hold is not said. Memory of earlier logs is used again.
-void make_room(std::vector<std::uint32_t>& clocks, std::size_t size) {
-  if (clocks.size() < size) clocks.resize(2 * size);
+Block block_of(const std::uint32_t* entries) noexcept {
+  Block read;
+  std::memcpy(&read, entries, sizeof(read));
+  return read;
 }
-
-std::size_t index_of(AccessMode mode) noexcept { return static_cast<std::size_t>(mode); }
 
 }  // namespace
+
+inline void HappensBefore::join(const std::uint32_t* other, Clock into) const noexcept {
+  for (std::size_t i = 0; i < width_; i += block) {
+    const Block a = block_of(into + i);
+    const Block b = block_of(other + i);
+    const Block latest = a > b ? a : b;
+    std::memcpy(into + i, &latest, sizeof(latest));
+  }
+}
+
+inline void HappensBefore::copy(const std::uint32_t* from, Clock to) const noexcept {
+  for (std::size_t i = 0; i < width_; i += block) std::memcpy(to + i, from + i, sizeof(Block));
+}
+
+inline void HappensBefore::clear(Clock clock) const noexcept {
+  for (std::size_t i = 0; i < width_; i += block) std::memset(clock + i, 0, sizeof(Block));
+}
+
+inline void HappensBefore::make_room(Clocks& clocks, std::size_t rows) const {
+  if (clocks.size() < rows * width_) clocks.resize(2 * rows * width_);
+}
 
 bool HappensBefore::fits(const StepLog& log) noexcept {
   return log.choices.size() * log.contexts.size() <= most_clock_entries;
 }
 
 void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
-  contexts_ = log.contexts.size();
-  context_of_.clear();
-  clocks_.clear();
   races_.clear();
   contested_.read(log, known);
-  if (contested_.size() == 0) return;
+  if (contested_.steps() == 0) return;
   begin(log);
-  for (const StepMark& mark : log.marks) {
-    take(mark, log);
-    if (mark.kind == StepMark::Kind::access && mark.value == contested_.last_access()) break;
-  }
-  end_step();
+  for (std::uint32_t step = 0; step < contested_.steps(); ++step) take_step(step, log);
 }
 
 void HappensBefore::begin(const StepLog& log) {
-  clocks_.reserve(log.choices.size() * contexts_);
-  now_.assign(contexts_ * contexts_, 0);
+  const std::size_t contexts = log.contexts.size();
+  width_ = (contexts + block - 1) / block * block;
+  if (context_of_.size() < contested_.steps()) context_of_.resize(2 * contested_.steps());
+  make_room(clocks_, contested_.steps());
+  now_.assign(contexts * width_, 0);
   published_.clear();
-  carried_.assign(contexts_, 0);
-  if (histories_.size() < contested_.size()) histories_.resize(contested_.size());
-  for (ObjectHistory& history : std::span(histories_).first(contested_.size())) {
+  for (Clocks* clock : {&carried_, &before_, &clock_of_accesses_}) make_room(*clock, 1);
+  if (histories_.size() < contested_.objects()) histories_.resize(contested_.objects());
+  for (ObjectHistory& history : std::span(histories_).first(contested_.objects())) {
     history.accesses.clear();
-    history.has = {};
+    history.clocks = {};
   }
-  make_room(history_clocks_, contested_.size() * access_modes * contexts_);
-  is_in_step_ = false;
+  make_room(history_clocks_, contested_.objects() * access_modes);
 }
 
-void HappensBefore::take(const StepMark& mark, const StepLog& log) {
-  const Clock clock = row(now_, mark.task);
-  switch (mark.kind) {
-    case StepMark::Kind::step:
-      end_step();
-      context_of_.push_back(mark.task);
-      clock[mark.task] = static_cast<std::uint32_t>(context_of_.size());
-      is_in_step_ = true;
-      has_accessed_ = has_learned_ = false;
-      return;
-    case StepMark::Kind::access:
-      has_accessed_ = true;
-      has_learned_ = false;
-      return access(clock, static_cast<std::uint32_t>(mark.value), log);
-    case StepMark::Kind::publish:
-      return join_into(published(mark.value), clock);
-    case StepMark::Kind::join:
-      // What a step learns after its accesses, as an operation that completes at once, is known to
-      // what follows, but was not needed for them.
-      if (is_in_step_ && has_accessed_ && !std::exchange(has_learned_, true))
-        clock_of_accesses_.assign(clock.begin(), clock.end());
-      return join_published(mark.value, clock);
-    case StepMark::Kind::carry:
-      std::ranges::fill(carried_, 0);
-      return join_published(mark.value, carried_);
-    case StepMark::Kind::into:
-      return join_into(published(mark.value), carried_);
-    case StepMark::Kind::start:
-      return join_into(row(now_, mark.value), clock);
-    case StepMark::Kind::rest:
-      end_step();
-      for (std::size_t context = 0; context < contexts_; ++context)
-        join_into(row(now_, 0), row(now_, context));
-      for (std::size_t context = 1; context < contexts_; ++context)
-        std::ranges::copy(row(now_, 0), row(now_, context).begin());
-      return;
-  }
+void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
+  const TaskId context = log.choices[step].task;
+  const Clock clock = row(now_, context);
+  context_of_[step] = context;
+  clock[context] = step + 1;
+  // What a step learns after its accesses, as an operation that completes at once, is known to what
+  // follows, but was not needed for them.
+  bool has_accessed = false;
+  bool has_learned = false;
+  bool rests = false;
+  for (const StepMark& mark : log.marks_of(step)) switch (mark.kind) {
+      case StepMark::Kind::access:
+        has_accessed = true;
+        has_learned = false;
+        access(clock, step, static_cast<std::uint32_t>(mark.value), log.accesses[mark.value].mode);
+        break;
+      case StepMark::Kind::publish:
+        join(clock, published(mark.value));
+        break;
+      case StepMark::Kind::join:
+        if (has_accessed && !std::exchange(has_learned, true))
+          copy(clock, clock_of_accesses_.data());
+        join_published(mark.value, clock);
+        break;
+      case StepMark::Kind::carry:
+        clear(carried_.data());
+        join_published(mark.value, carried_.data());
+        break;
+      case StepMark::Kind::into:
+        join(carried_.data(), published(mark.value));
+        break;
+      case StepMark::Kind::start:
+        join(clock, row(now_, mark.value));
+        break;
+      case StepMark::Kind::rest:
+        rests = true;
+        break;
+    }
+  copy(has_learned ? clock_of_accesses_.data() : clock, row(clocks_, step));
+  if (rests) rest();
 }
 
-void HappensBefore::end_step() {
-  if (!is_in_step_) return;
-  const Clock clock = has_learned_ ? Clock(clock_of_accesses_) : row(now_, context_of_.back());
-  clocks_.insert(clocks_.end(), clock.begin(), clock.end());
-  is_in_step_ = false;
+void HappensBefore::rest() {
+  const std::size_t contexts = now_.size() / width_;
+  for (std::size_t context = 1; context < contexts; ++context)
+    join(row(now_, context), row(now_, 0));
+  for (std::size_t context = 1; context < contexts; ++context)
+    copy(row(now_, 0), row(now_, context));
 }
 
 HappensBefore::Clock HappensBefore::published(StepKey object) {
   const std::uint32_t known = published_.size();
   const std::uint32_t number = published_.number_of(object);
-  make_room(published_clocks_, published_.size() * contexts_);
+  if (number < known) return row(published_clocks_, number);
+  make_room(published_clocks_, number + 1);
   const Clock clock = row(published_clocks_, number);
-  if (number == known) std::ranges::fill(clock, 0);
+  clear(clock);
   return clock;
 }
 
-void HappensBefore::join_published(StepKey from, Clock into) {
+void HappensBefore::join_published(StepKey from, Clock into) noexcept {
   if (const std::uint32_t number = published_.find(from); number != KeyTable::none)
-    join_into(into, row(published_clocks_, number));
+    join(row(published_clocks_, number), into);
 }
 
-bool HappensBefore::ObjectHistory::conflicts(AccessMode mode) const noexcept {
-  for (std::size_t other = 0; other < access_modes; ++other)
-    if (has[other] && conflict(mode, static_cast<AccessMode>(other))) return true;
-  return false;
-}
-
-void HappensBefore::access(Clock clock, std::uint32_t index, const StepLog& log) {
-  const AccessMode mode = log.accesses[index].mode;
-  const AccessInStep now{static_cast<std::uint32_t>(context_of_.size() - 1), index, mode};
+void HappensBefore::access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode) {
   const std::span<const std::uint32_t> objects = contested_.of_access(index);
-  if (objects.empty()) return;
+  if (std::ranges::none_of(objects,
+                           [this](std::uint32_t one) { return contested_.is_contested(one); }))
+    return;
+  const AccessInStep now{step, index, mode};
   find_races(clock, now, objects);
+  const AccessModes conflicting = AccessModes::conflicting_with(mode);
   for (const std::uint32_t object : objects)
-    for (std::size_t other = 0; other < access_modes; ++other)
-      if (histories_[object].has[other] && conflict(mode, static_cast<AccessMode>(other)))
-        join_into(clock, row(history_clocks_, object * access_modes + other));
-  for (const std::uint32_t object : objects) {
-    ObjectHistory& history = histories_[object];
-    if (mode == AccessMode::write) {
-      history.accesses.clear();
-      history.has = {};
-    }
-    history.accesses.push_back(now);
-    const Clock of_mode = row(history_clocks_, object * access_modes + index_of(mode));
-    if (!std::exchange(history.has[index_of(mode)], true)) std::ranges::fill(of_mode, 0);
-    join_into(of_mode, clock);
+    (histories_[object].clocks & conflicting).for_each([&](AccessMode other) {
+      join(history_clock(object, other), clock);
+    });
+  for (const std::uint32_t object : objects)
+    if (contested_.is_contested(object)) note(now, clock, object);
+}
+
+void HappensBefore::note(const AccessInStep& access, Clock clock, std::uint32_t object) {
+  ObjectHistory& history = histories_[object];
+  if (access.mode == AccessMode::write) {
+    history.accesses.clear();
+    history.clocks = {};
   }
+  history.accesses.push_back(access);
+  const Clock of_mode = history_clock(object, access.mode);
+  if (history.clocks.contains(access.mode)) return join(clock, of_mode);
+  history.clocks.add(access.mode);
+  copy(clock, of_mode);
 }
 
 // From the latest step back: what comes before a step that is found does not race itself.
@@ -149,8 +170,9 @@ void HappensBefore::find_races(Clock clock, const AccessInStep& now,
                                std::span<const std::uint32_t> objects) {
   earlier_.clear();
   for (const std::uint32_t object : objects) {
-    if (!histories_[object].conflicts(now.mode)) continue;
-    for (const AccessInStep& access : histories_[object].accesses)
+    const ObjectHistory& history = histories_[object];
+    if ((history.clocks & AccessModes::conflicting_with(now.mode)).empty()) continue;
+    for (const AccessInStep& access : history.accesses)
       if (access.step != now.step && conflict(access.mode, now.mode) &&
           clock[context_of_[access.step]] <= access.step)
         earlier_.push_back(access);
@@ -158,11 +180,11 @@ void HappensBefore::find_races(Clock clock, const AccessInStep& now,
   if (earlier_.empty()) return;
   if (earlier_.size() > 1)
     std::ranges::stable_sort(earlier_, std::ranges::greater(), &AccessInStep::step);
-  before_.assign(clock.begin(), clock.end());
+  copy(clock, before_.data());
   for (const AccessInStep& access : earlier_) {
     if (before_[context_of_[access.step]] > access.step) continue;
     races_.push_back({access.step, now.step, access.access, now.access});
-    join_into(before_, row(clocks_, access.step));
+    join(row(clocks_, access.step), before_.data());
   }
 }
 

@@ -1,7 +1,6 @@
 // Which steps of a run came after which, whatever the order of those that commute.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +21,8 @@ struct Race {
 };
 
 // Vector clocks over the steps of a log, up to the last that accesses what is contested: after that
-// nothing races. O(steps * contexts). One object can read many logs, one
-// after the other, and then takes no memory for most of them.
+// nothing races. O(steps * contexts). One object can read many logs, one after the other, and then
+// takes no memory for most of them.
 class HappensBefore {
  public:
   HappensBefore() = default;
@@ -42,11 +41,13 @@ class HappensBefore {
 
   // Whether `step` comes after `earlier` in every equivalent run.
   bool comes_after(std::uint32_t step, std::uint32_t earlier) const noexcept {
-    return clocks_[step * contexts_ + context_of_[earlier]] > earlier;
+    return clocks_[step * width_ + context_of_[earlier]] > earlier;
   }
 
  private:
-  using Clock = std::span<std::uint32_t>;  // by context: steps known, as index + 1
+  // By context: steps known, as index + 1; then zeros.
+  using Clock = std::uint32_t*;
+  using Clocks = std::vector<std::uint32_t>;
 
   struct AccessInStep {
     std::uint32_t step = 0;
@@ -57,41 +58,45 @@ class HappensBefore {
   // are in history_clocks_; of a write: of all before it, too.
   struct ObjectHistory {
     std::vector<AccessInStep> accesses;
-    std::array<bool, access_modes> has{};  // by mode: whether there is a clock
-
-    // Whether any of them does not commute with a further one.
-    bool conflicts(AccessMode mode) const noexcept;
+    AccessModes clocks;  // those of which there is one
   };
   void begin(const StepLog& log);
-  void take(const StepMark& mark, const StepLog& log);
-  void end_step();
-  void access(Clock clock, std::uint32_t index, const StepLog& log);
+  void take_step(std::uint32_t step, const StepLog& log);
+  void rest();
+  void access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode);
+  void note(const AccessInStep& access, Clock clock, std::uint32_t object);
   void find_races(Clock clock, const AccessInStep& now, std::span<const std::uint32_t> objects);
-  void join_published(StepKey from, Clock into);
-  Clock row(std::vector<std::uint32_t>& rows, std::size_t index) const noexcept {
-    return Clock(rows).subspan(index * contexts_, contexts_);
-  }
+  void join_published(StepKey from, Clock into) noexcept;
   Clock published(StepKey object);
 
-  std::size_t contexts_ = 0;
-  std::vector<TaskId> context_of_;     // by step
-  std::vector<std::uint32_t> clocks_;  // by step: of its last access, if it has any
+  // Of a row, what further rows hold is not said: memory of earlier logs is used again.
+  void make_room(Clocks& clocks, std::size_t rows) const;
+  Clock row(Clocks& clocks, std::size_t index) const noexcept {
+    return clocks.data() + index * width_;
+  }
+  Clock history_clock(std::uint32_t object, AccessMode mode) noexcept {
+    return row(history_clocks_, object * access_modes + static_cast<std::size_t>(mode));
+  }
+  void clear(Clock clock) const noexcept;
+  void copy(const std::uint32_t* from, Clock to) const noexcept;
+  void join(const std::uint32_t* other, Clock into) const noexcept;
+
+  std::size_t width_ = 0;           // of a clock: the contexts, rounded up
+  std::vector<TaskId> context_of_;  // by step
+  Clocks clocks_;                   // by step: of its last access, if it has any
   std::vector<Race> races_;
 
   // While a log is read.
-  std::vector<std::uint32_t> now_;  // the clock of each context
+  Clocks now_;  // by context
   KeyTable published_;
-  std::vector<std::uint32_t> published_clocks_;
-  std::vector<std::uint32_t> carried_;
+  Clocks published_clocks_;
+  Clocks carried_;
   ContestedObjects contested_;
-  std::vector<ObjectHistory> histories_;  // of the contested ones
-  std::vector<std::uint32_t> history_clocks_;
+  std::vector<ObjectHistory> histories_;  // of objects, of those that are contested
+  Clocks history_clocks_;                 // by object and mode
   std::vector<AccessInStep> earlier_;
-  std::vector<std::uint32_t> before_;
-  bool is_in_step_ = false;
-  bool has_accessed_ = false;                     // in this step
-  bool has_learned_ = false;                      // in this step, after its last access ...
-  std::vector<std::uint32_t> clock_of_accesses_;  // ... whose clock this is
+  Clocks before_;
+  Clocks clock_of_accesses_;  // of a step
 };
 
 }  // namespace gang::sim

@@ -25,10 +25,11 @@ class KeyTable {
 
   // The number of the key: size() before, if it is new.
   std::uint32_t number_of(StepKey key) {
-    if (2 * size_ >= entries_.size()) grow();
     Entry& entry = entries_[place_of(key)];
-    if (entry.epoch != epoch_) entry = {key, size_++, epoch_};
-    return entry.number;
+    if (entry.epoch == epoch_) return entry.number;
+    entry = {key, size_, epoch_};
+    if (2 * ++size_ > mask_) grow();
+    return size_ - 1;
   }
 
   std::uint32_t find(StepKey key) const noexcept {
@@ -44,21 +45,22 @@ class KeyTable {
   };
 
   std::size_t place_of(StepKey key) const noexcept {
-    const std::size_t mask = entries_.size() - 1;
-    std::size_t place = key & mask;
+    std::size_t place = key & mask_;
     while (entries_[place].epoch == epoch_ && entries_[place].key != key)
-      place = (place + 1) & mask;
+      place = (place + 1) & mask_;
     return place;
   }
 
   void grow() {
     std::vector<Entry> old(2 * entries_.size());
     old.swap(entries_);
+    mask_ = entries_.size() - 1;
     for (const Entry& entry : old)
       if (entry.epoch == epoch_) entries_[place_of(entry.key)] = entry;
   }
 
-  std::vector<Entry> entries_;  // a power of two
+  std::vector<Entry> entries_;  // a power of two, more than half of them free
+  std::size_t mask_ = entries_.size() - 1;
   std::uint32_t size_ = 0;
   std::uint32_t epoch_ = 1;
 };

@@ -9,7 +9,9 @@ void KnownContests::learn(const StepLog& log) {
   contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
   steps_of_.clear();
   std::vector<StepKey> objects;
-  for_each_step(log, [&](StepKey context, std::span<const Access> accesses) {
+  for (std::size_t step = 0; step < log.choices.size(); ++step) {
+    const StepKey context = log.contexts[log.choices[step].task];
+    const std::span<const Access> accesses = log.accesses_of(step);
     steps_of_[context].emplace_back(accesses.begin(), accesses.end());
     for (const Access& access : accesses) {
       objects.clear();
@@ -28,7 +30,7 @@ void KnownContests::learn(const StepLog& log) {
         if (!is_known) object.users.push_back({context, access.mode});
       }
     }
-  });
+  }
 }
 
 void KnownContests::measure(const StepLog& log) {
@@ -38,9 +40,8 @@ void KnownContests::measure(const StepLog& log) {
 
 std::uint64_t KnownContests::contested_steps(const StepLog& log) const {
   std::uint64_t contested = 0;
-  for_each_step(log, [&](StepKey, std::span<const Access> accesses) {
-    if (is_contested(accesses)) ++contested;
-  });
+  for (std::size_t step = 0; step < log.choices.size(); ++step)
+    if (is_contested(log.accesses_of(step))) ++contested;
   return contested;
 }
 

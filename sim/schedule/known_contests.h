@@ -52,23 +52,4 @@ class KnownContests {
   std::uint64_t steps_ = 0;
 };
 
-// Calls `visit(context, accesses)` for each step of a log of a guided run.
-template <typename Visit>
-void for_each_step(const StepLog& log, const Visit& visit) {
-  const auto all = std::span(log.accesses);
-  std::size_t begin = 0, end = 0;
-  const StepMark* step = nullptr;
-  const auto finish = [&] {
-    if (step != nullptr) visit(log.contexts[step->task], all.subspan(begin, end - begin));
-  };
-  for (const StepMark& mark : log.marks) {
-    if (mark.kind == StepMark::Kind::access) end = mark.value + 1;
-    if (mark.kind != StepMark::Kind::step) continue;
-    finish();
-    step = &mark;
-    begin = end;
-  }
-  finish();
-}
-
 }  // namespace gang::sim

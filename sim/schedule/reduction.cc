@@ -16,6 +16,14 @@ std::span<const ScheduleTree::Tried> asleep_after(const ScheduleTree::Node& node
   return node.is_pick ? std::span<const ScheduleTree::Tried>() : node.all_tried();
 }
 
+// In whose place another one would have to be made. Not a pick, but the step that the context makes
+// so.
+std::size_t first_step_of(const Reversal& reversal, const StepLog& log) noexcept {
+  std::size_t step = reversal.race.first_step;
+  while (log.choices[step].is_pick) --step;
+  return step;
+}
+
 }  // namespace
 
 std::optional<Beginning> Reduction::next() {
@@ -85,12 +93,15 @@ void Reduction::learn(const Guide& guide, Reversals& reversals) {
     if (branch != nullptr && are_messages_contested(log)) return begin_anew();
   }
   ++(guide.is_cut() ? cut_ : classes_);
-  if (!take_nodes(guide)) return;
-  if (reversals.read_with() != known_.get()) reversals.read(log, *known_, began.first_new_step());
-  find_other_ways(log, began.first_new_step());
+  if (!find_known_nodes(guide)) return;
+  if (branch != nullptr) branch->running.reset();
+  const std::size_t first_step = began.first_new_step();
+  if (reversals.read_with() != known_.get()) reversals.read(log, *known_, first_step);
+  add_steps(log, first_step, steps_before_branches(log, reversals, first_step));
+  find_other_ways(log, first_step);
   find_alternatives(log, reversals);
   if (branch != nullptr && !branch->left.empty()) tree_.open(*branch);
-  tree_.release(path_.back());
+  if (!path_.empty()) tree_.release(path_.back());
   if (tree_.bytes() > most_bytes_of_tree) is_too_large_ = true;
 }
 
@@ -120,60 +131,75 @@ void Reduction::begin_anew() {
 
 // What comes before `first_step` has been noted of another run.
 void Reduction::note_senders(const StepLog& log, std::size_t first_step) {
-  for (const StepMark& mark : log.marks_from(first_step)) {
-    if (mark.kind != StepMark::Kind::access) continue;
-    const Access& access = log.accesses[mark.value];
-    if (access.kind == AccessKind::message) senders_[access.object].insert(log.contexts[mark.task]);
+  std::size_t step = first_step;
+  if (step >= log.choices.size()) return;
+  for (std::size_t i = log.choices[step].first_access; i < log.accesses.size(); ++i) {
+    if (log.accesses[i].kind != AccessKind::message) continue;
+    while (!log.is_last(step) && log.choices[step + 1].first_access <= i) ++step;
+    senders_.insert({log.accesses[i].object, log.contexts[log.choices[step].task]});
   }
 }
 
 // Whether several contexts have sent to a mailbox from which this run receives from any source.
 bool Reduction::are_messages_contested(const StepLog& log) const {
   return std::ranges::any_of(log.any_receives, [this](const AnyReceive& receive) {
-    const auto senders = senders_.find(receive.mailbox);
-    return senders != senders_.end() && senders->second.size() > 1;
+    const auto is_one = [&receive](const auto& sender) { return sender.first == receive.mailbox; };
+    return std::ranges::count_if(senders_, is_one) > 1;
   });
 }
 
-// Adds the steps after the beginning; whether the run began as it was to.
-bool Reduction::take_nodes(const Guide& guide) {
-  const StepLog& log = guide.log();
-  path_.assign(log.choices.size(), nullptr);
+// Those of the beginning; whether the run began as it was to.
+bool Reduction::find_known_nodes(const Guide& guide) {
   auto* const branch = static_cast<Node*>(guide.beginning().branch);
-  for (Node* node = branch; node != nullptr; node = node->parent)
-    if (node->depth < path_.size()) path_[node->depth] = node;
-  const std::size_t known_nodes = branch == nullptr ? 0 : branch->depth + 1;
-  for (std::size_t i = 0; i < known_nodes; ++i) {
-    if (i < path_.size() && std::ranges::equal(log.enabled_at(log.choices[i]), path_[i]->enabled))
+  path_.assign(branch == nullptr ? 0 : branch->depth + 1, nullptr);
+  for (Node* node = branch; node != nullptr; node = node->parent) path_[node->depth] = node;
+  const StepLog& log = guide.log();
+  for (std::size_t i = 0; i < path_.size(); ++i) {
+    if (i < log.choices.size() &&
+        std::ranges::equal(log.enabled_at(log.choices[i]), path_[i]->enabled))
       continue;
     diverged_at_ = i;
     return false;
   }
-  if (branch != nullptr) branch->running.reset();
-  std::vector<Access>* accesses = nullptr;
-  for (const StepMark& mark : log.marks_from(guide.beginning().first_new_step())) {
-    if (mark.kind == StepMark::Kind::step) accesses = &add_step(mark.value, log, known_nodes);
-    if (mark.kind == StepMark::Kind::access) accesses->push_back(log.accesses[mark.value]);
-  }
-  for (std::size_t i = known_nodes; i < path_.size(); ++i) tree_.weigh(*path_[i]);
   return true;
 }
 
-// The node before a step, unless it is there, and what has been done in it, to be filled.
-std::vector<Access>& Reduction::add_step(std::size_t step, const StepLog& log,
-                                         std::size_t known_nodes) {
-  const StepChoice& choice = log.choices[step];
-  if (step >= known_nodes) {
-    Node* const before = step == 0 ? nullptr : path_[step - 1];
-    Node* const node =
-        tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
-    path_[step] = node;
-    const std::span<const StepKey> enabled = log.enabled_at(choice);
-    node->enabled.assign(enabled.begin(), enabled.end());
-    node->is_pick = choice.first_way.has_value();
-    if (before != nullptr) fall_asleep(*before, *node);
+// So many steps come until the last one in whose place another one may be tried.
+std::size_t Reduction::steps_before_branches(const StepLog& log, const Reversals& reversals,
+                                             std::size_t first_step) {
+  std::size_t steps = 0;
+  for (const Reversal& reversal : reversals.all())
+    steps = std::max<std::size_t>(steps, first_step_of(reversal, log) + 1);
+  if (!log.ways.empty())
+    for (std::size_t step = first_step; step < log.choices.size(); ++step)
+      if (log.choices[step].is_pick) steps = std::max(steps, step + 1);
+  return steps;
+}
+
+// Takes in the run's own steps, as far as other runs may begin there, the first one always.
+void Reduction::add_steps(const StepLog& log, std::size_t first_step, std::size_t steps) {
+  const std::size_t known_nodes = path_.size();
+  path_.resize(std::max(known_nodes, steps), nullptr);
+  for (std::size_t step = first_step; step < path_.size(); ++step) {
+    if (step >= known_nodes) add_node(step, log);
+    const std::span<const Access> made = log.accesses_of(step);
+    ScheduleTree::try_context(*path_[step], log.choices[step].chosen)
+        .assign(made.begin(), made.end());
+    if (step >= known_nodes) tree_.weigh(*path_[step]);
   }
-  return ScheduleTree::try_context(*path_[step], choice.chosen);
+}
+
+// For the state before a step.
+void Reduction::add_node(std::size_t step, const StepLog& log) {
+  const StepChoice& choice = log.choices[step];
+  Node* const before = step == 0 ? nullptr : path_[step - 1];
+  Node* const node =
+      tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
+  path_[step] = node;
+  const auto enabled = log.enabled_at(choice);
+  node->enabled.assign(enabled.begin(), enabled.end());
+  node->is_pick = choice.is_pick;
+  if (before != nullptr) fall_asleep(*before, *node);
 }
 
 // Those that slept before the last step that was tried there, or have been tried there before, go
@@ -192,9 +218,10 @@ void Reduction::fall_asleep(const Node& before, Node& node) const {
 
 // All ways of the picks that this run was the first to make.
 void Reduction::find_other_ways(const StepLog& log, std::size_t first_step) {
-  for (std::size_t step = first_step; step < log.choices.size(); ++step) {
+  if (log.ways.empty()) return;
+  for (std::size_t step = first_step; step < path_.size(); ++step) {
     const StepChoice& choice = log.choices[step];
-    if (!choice.first_way || path_[step]->tried_count > 1) continue;
+    if (!choice.is_pick || path_[step]->tried_count > 1) continue;
     const std::span<const Access> ways = log.ways_at(choice);
     const Access& made = *std::ranges::find(ways, choice.chosen, &Access::object);
     for (const Access& way : ways)
@@ -205,13 +232,12 @@ void Reduction::find_other_ways(const StepLog& log, std::size_t first_step) {
 }
 
 void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals) {
-  const auto picks = std::ranges::count_if(
-      log.choices, [](const StepChoice& choice) { return choice.first_way.has_value(); });
+  const auto picks =
+      std::ranges::count_if(log.choices, [](const StepChoice& choice) { return choice.is_pick; });
   contests_ = std::max<std::uint64_t>(
       contests_, reversals.order().races().size() + static_cast<std::uint64_t>(picks));
   for (const Reversal& reversal : reversals.all()) {
-    std::size_t first_step = reversal.race.first_step;
-    while (path_[first_step]->is_pick) --first_step;  // the step that the context makes so
+    const std::size_t first_step = first_step_of(reversal, log);
     Node& node = *path_[first_step];
     const std::span<const StepKey> initials = reversals.initials_of(reversal);
     if (std::ranges::any_of(initials, [&](StepKey context) { return node.knows(context); }))

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
+
+#include <boost/container/flat_set.hpp>
 
 #include "sim/schedule/guide.h"
 #include "sim/schedule/reversals.h"
@@ -80,8 +82,11 @@ class Reduction {
   void begin_anew();
   void note_senders(const StepLog& log, std::size_t first_step);
   bool are_messages_contested(const StepLog& log) const;
-  bool take_nodes(const Guide& guide);
-  std::vector<Access>& add_step(std::size_t step, const StepLog& log, std::size_t known_nodes);
+  bool find_known_nodes(const Guide& guide);
+  static std::size_t steps_before_branches(const StepLog& log, const Reversals& reversals,
+                                           std::size_t first_step);
+  void add_steps(const StepLog& log, std::size_t first_step, std::size_t steps);
+  void add_node(std::size_t step, const StepLog& log);
   void fall_asleep(const Node& before, Node& node) const;
   void find_other_ways(const StepLog& log, std::size_t first_step);
   void find_alternatives(const StepLog& log, const Reversals& reversals);
@@ -90,7 +95,7 @@ class Reduction {
   std::vector<Node*> path_;  // of the run that is learned, by step
   std::shared_ptr<const AnyReceives> known_ = std::make_shared<const AnyReceives>();
   std::vector<std::shared_ptr<const AnyReceives>> former_known_;  // which runs may still refer to
-  std::map<StepKey, std::set<StepKey>> senders_;                  // contexts, by mailbox
+  boost::container::flat_set<std::pair<StepKey, StepKey>> senders_;  // a mailbox, and a context
   std::optional<Contest> decisive_;
   std::vector<StepKey> undecided_;
   std::uint64_t classes_ = 0;

@@ -1,10 +1,13 @@
 // What the contexts of a run did to each other, step by step.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +42,53 @@ inline constexpr std::size_t access_modes = 4;
 constexpr bool conflict(AccessMode a, AccessMode b) noexcept {
   using enum AccessMode;
   return a == write || b == write || (a == arrive && b == look) || (a == look && b == arrive);
+}
+
+// Some of them.
+class AccessModes {
+ public:
+  constexpr AccessModes() = default;
+  constexpr explicit AccessModes(AccessMode mode) noexcept
+      : bits_(static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode))) {}
+
+  // Those that do not commute with `mode`.
+  static constexpr AccessModes conflicting_with(AccessMode mode) noexcept;
+
+  constexpr bool empty() const noexcept { return bits_ == 0; }
+  constexpr bool contains(AccessMode mode) const noexcept {
+    return !(*this & AccessModes(mode)).empty();
+  }
+  constexpr AccessModes operator&(AccessModes other) const noexcept {
+    return AccessModes(static_cast<std::uint8_t>(bits_ & other.bits_));
+  }
+  constexpr AccessModes operator|(AccessModes other) const noexcept {
+    return AccessModes(static_cast<std::uint8_t>(bits_ | other.bits_));
+  }
+  constexpr void add(AccessMode mode) noexcept { *this = *this | AccessModes(mode); }
+
+  // Calls `f` with each.
+  template <typename F>
+  constexpr void for_each(const F& f) const {
+    for (unsigned bits = bits_; bits != 0; bits &= bits - 1)
+      f(static_cast<AccessMode>(std::countr_zero(bits)));
+  }
+
+ private:
+  constexpr explicit AccessModes(std::uint8_t bits) noexcept : bits_(bits) {}
+
+  std::uint8_t bits_ = 0;
+};
+
+constexpr AccessModes AccessModes::conflicting_with(AccessMode mode) noexcept {
+  constexpr std::array<AccessModes, access_modes> by_mode = [] {
+    std::array<AccessModes, access_modes> found;
+    for (std::size_t a = 0; a < access_modes; ++a)
+      for (std::size_t b = 0; b < access_modes; ++b)
+        if (conflict(static_cast<AccessMode>(a), static_cast<AccessMode>(b)))
+          found[a].add(static_cast<AccessMode>(b));
+    return found;
+  }();
+  return by_mode[static_cast<std::size_t>(mode)];
 }
 
 // Something that a step did which may not commute with what another context did.
@@ -76,20 +126,19 @@ struct TakenByAny {
   CallSite site;
 };
 
-// What one step did, and what it had to come after. A step is what a context does from one call to
+// Something that a step did, or had to come after. A step is what a context does from one call to
 // the next.
 struct StepMark {
   enum class Kind : std::uint8_t {
-    step,     // the context begins a step; value: the index of its choice
     access,   // value: an index in StepLog::accesses
     publish,  // who joins the object `value` from now on comes after this
     join,     // this comes after all that was published for the object
     carry,    // what was published for the object `value` ...
     into,     // ... is published for this one, too
-    rest,     // no context could run: what follows comes after all that was
+    rest,     // no context could run: what follows comes after all that was; ends the step
     start,    // the context `value` begins, after this
   };
-  Kind kind = Kind::step;
+  Kind kind = Kind::access;
   TaskId task = 0;
   std::uint64_t value = 0;
 };
@@ -98,18 +147,20 @@ struct StepMark {
 // before makes, and the ways in which it goes on.
 struct StepChoice {
   StepKey chosen = 0;
-  std::size_t mark = 0;                  // of the step, in StepLog::marks
-  std::size_t first_enabled = 0;         // in StepLog::enabled
-  std::size_t enabled_count = 0;         // the chosen one included
-  std::optional<std::size_t> first_way;  // of a pick: in StepLog::ways
+  TaskId task = 0;                  // the context
+  std::uint32_t first_mark = 0;     // of the step, in StepLog::marks
+  std::uint32_t first_access = 0;   // in StepLog::accesses
+  std::uint32_t first_enabled = 0;  // in StepLog::enabled; of a pick: in StepLog::ways
+  std::uint32_t enabled_count = 0;  // the chosen one included
+  bool is_pick = false;
 };
 
 struct StepLog {
   std::vector<StepMark> marks;
   std::vector<Access> accesses;
   std::vector<StepChoice> choices;
-  std::vector<StepKey> enabled;    // of the choices, in the order of their ids
-  std::vector<Access> ways;        // of the picks, in the order of `enabled`
+  std::vector<TaskId> enabled;     // of the choices that are no picks, ascending
+  std::vector<Access> ways;        // of the picks
   std::vector<StepKey> contexts;   // by TaskId
   std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
   std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
@@ -121,20 +172,31 @@ struct StepLog {
   // were there at once is not noted.
   bool is_incomplete = false;
 
-  // The marks of a step and of those after it; empty if the log has fewer steps.
-  std::span<const StepMark> marks_from(std::size_t step) const noexcept {
-    return std::span(marks).subspan(step < choices.size() ? choices[step].mark : marks.size());
+  bool is_last(std::size_t step) const noexcept { return step + 1 == choices.size(); }
+
+  // What a step did. Requires that there is such a step.
+  std::span<const StepMark> marks_of(std::size_t step) const noexcept {
+    return std::span(marks.begin() + choices[step].first_mark,
+                     is_last(step) ? marks.end() : marks.begin() + choices[step + 1].first_mark);
+  }
+  std::span<const Access> accesses_of(std::size_t step) const noexcept {
+    return std::span(
+        accesses.begin() + choices[step].first_access,
+        is_last(step) ? accesses.end() : accesses.begin() + choices[step + 1].first_access);
   }
 
-  // Who could have made the step.
-  std::span<const StepKey> enabled_at(const StepChoice& choice) const noexcept {
-    return std::span(enabled).subspan(choice.first_enabled, choice.enabled_count);
+  // Who could have made the step, or the ways of a pick.
+  auto enabled_at(const StepChoice& choice) const noexcept {
+    return std::views::iota(choice.first_enabled, choice.first_enabled + choice.enabled_count) |
+           std::views::transform([this, is_pick = choice.is_pick](std::uint32_t i) {
+             return is_pick ? ways[i].object : contexts[enabled[i]];
+           });
   }
 
   // The ways of a pick; empty for other choices.
   std::span<const Access> ways_at(const StepChoice& choice) const noexcept {
-    if (!choice.first_way) return {};
-    return std::span(ways).subspan(*choice.first_way, choice.enabled_count);
+    if (!choice.is_pick) return {};
+    return std::span(ways).subspan(choice.first_enabled, choice.enabled_count);
   }
 
   void clear() noexcept;

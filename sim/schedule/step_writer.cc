@@ -12,7 +12,7 @@ constexpr StepKey end_key = 0x656e64;
 
 // Of a log: some hundred MiB.
 constexpr std::size_t most_marks = 4'000'000;
-constexpr std::size_t most_contexts_of_choices = 16'000'000;
+constexpr std::size_t most_enabled = 16'000'000;
 
 }  // namespace
 
@@ -24,34 +24,41 @@ void StepWriter::begin_log(int world_size) {
   log_.parents.resize(log_.contexts.size(), no_task);
   made_.assign(log_.contexts.size(), 0);
   made_at_rest_ = 0;
-  step_accesses_ = 0;
+  first_enabled_ = 0;
   rests_ = true;
   is_full_ = false;
 }
 
-void StepWriter::note_choice(const std::vector<TaskId>& enabled, TaskId chosen) {
-  if (log_.choices.size() * log_.contexts.size() > most_contexts_of_choices) give_up();
+std::span<TaskId> StepWriter::note_enabled(const RunnableSet& runnable) {
+  std::vector<TaskId>& all = log_.enabled;
+  if (all.size() > most_enabled) give_up();
+  if (is_full_) all.clear();
+  first_enabled_ = all.size();
+  runnable.for_each([&all](TaskId id) { all.push_back(id); });
+  return std::span(all).subspan(first_enabled_);
+}
+
+void StepWriter::note_choice(std::span<const TaskId> enabled, TaskId chosen) {
   if (is_full_) return;
-  log_.choices.push_back({.chosen = log_.contexts[chosen],
-                          .mark = log_.marks.size(),
-                          .first_enabled = log_.enabled.size(),
-                          .enabled_count = enabled.size()});
-  for (const TaskId task : enabled) log_.enabled.push_back(log_.contexts[task]);
-  mark(StepMark::Kind::step, log_.choices.size() - 1);
-  step_accesses_ = log_.accesses.size();
+  log_.enabled.resize(first_enabled_ + enabled.size());
+  add_choice(log_.contexts[chosen], first_enabled_, enabled.size());
+}
+
+inline StepChoice& StepWriter::add_choice(StepKey chosen, std::size_t first_enabled,
+                                          std::size_t enabled_count) {
+  return log_.choices.emplace_back(
+      StepChoice{.chosen = chosen,
+                 .task = current_,
+                 .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
+                 .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
+                 .first_enabled = static_cast<std::uint32_t>(first_enabled),
+                 .enabled_count = static_cast<std::uint32_t>(enabled_count)});
 }
 
 void StepWriter::note_pick(std::span<const Access> ways, std::size_t chosen) {
   if (is_full_) return;
-  log_.choices.push_back({.chosen = ways[chosen].object,
-                          .mark = log_.marks.size(),
-                          .first_enabled = log_.enabled.size(),
-                          .enabled_count = ways.size(),
-                          .first_way = log_.ways.size()});
-  for (const Access& way : ways) log_.enabled.push_back(way.object);
+  add_choice(ways[chosen].object, log_.ways.size(), ways.size()).is_pick = true;
   log_.ways.insert(log_.ways.end(), ways.begin(), ways.end());
-  mark(StepMark::Kind::step, log_.choices.size() - 1);
-  step_accesses_ = log_.accesses.size();
   access(ways[chosen]);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/schedule/runnable_set.h"
 #include "sim/schedule/step_log.h"
 
 namespace gang::sim {
@@ -47,8 +48,10 @@ class StepWriter {
     current_ = task;
     rests_ = false;
   }
-  // A choice that `enabled` contexts had.
-  void note_choice(const std::vector<TaskId>& enabled, TaskId chosen);
+  // Those who can make the next step, to be made fewer from the end. Then, of those that are left,
+  // who makes it; the writer has begun that step.
+  std::span<TaskId> note_enabled(const RunnableSet& runnable);
+  void note_choice(std::span<const TaskId> enabled, TaskId chosen);
   // The current context goes on in one of `ways`: a step of its own, which does what that says.
   void note_pick(std::span<const Access> ways, std::size_t chosen);
 
@@ -56,19 +59,21 @@ class StepWriter {
   TaskId current() const noexcept { return current_; }
   // What the current context has done since the last choice.
   std::span<const Access> accesses_of_step() const noexcept {
-    return is_full_ ? std::span<const Access>() : std::span(log_.accesses).subspan(step_accesses_);
+    if (log_.choices.empty()) return {};
+    return std::span(log_.accesses).subspan(log_.choices.back().first_access);
   }
 
  private:
   void mark(StepMark::Kind kind, std::uint64_t value) {
     if (!rests_ && !is_full_) log_.marks.push_back({kind, current_, value});
   }
+  StepChoice& add_choice(StepKey chosen, std::size_t first_enabled, std::size_t enabled_count);
   void give_up() noexcept;
 
   StepLog log_;
   std::vector<std::uint64_t> made_;  // objects and contexts, by context
   std::uint64_t made_at_rest_ = 0;
-  std::size_t step_accesses_ = 0;
+  std::size_t first_enabled_ = 0;  // of the next choice
   TaskId current_ = 0;
   bool rests_ = true;
   bool is_full_ = false;

@@ -1,5 +1,7 @@
 #include "sim/schedule/contested_objects.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,16 +15,24 @@ using testing::IsEmpty;
 
 class ContestedObjectsTest : public testing::Test {
  protected:
-  // The context accesses the object; the number of the access.
+  // A step of the context, which accesses the object; the number of the access.
   std::uint32_t note(TaskId task, AccessMode mode, StepKey object,
                      AccessKind kind = AccessKind::call, std::int32_t tag = 0) {
+    const auto number = static_cast<std::uint32_t>(log_.accesses.size());
+    log_.choices.push_back({.task = task,
+                            .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
+                            .first_access = number});
     log_.accesses.push_back({.kind = kind, .mode = mode, .tag = tag, .object = object});
-    const auto number = static_cast<std::uint32_t>(log_.accesses.size() - 1);
     log_.marks.push_back({StepMark::Kind::access, task, number});
-    log_.marks.push_back({StepMark::Kind::publish, task, object});
     return number;
   }
   void read_log(const AnyReceives& known = {}) { contested_.read(log_, known); }
+  // Whether the access is to such an object.
+  bool is_contested(std::uint32_t access) const {
+    return std::ranges::any_of(contested_.of_access(access), [this](std::uint32_t object) {
+      return contested_.is_contested(object);
+    });
+  }
 
   StepLog log_;
   ContestedObjects contested_;
@@ -36,7 +46,8 @@ TEST_F(ContestedObjectsTest, AreThoseThatTwoContextsAccessInWaysThatDoNotCommute
     note(0, first, 7);
     note(1, second, 7);
     read_log();
-    EXPECT_EQ(contested_.size(), 1U);
+    EXPECT_TRUE(is_contested(0));
+    EXPECT_EQ(contested_.steps(), 2U);
   }
   for (const auto& [first, second] :
        {std::pair(AccessMode::read, AccessMode::read), {arrive, arrive}, {look, look}}) {
@@ -44,7 +55,8 @@ TEST_F(ContestedObjectsTest, AreThoseThatTwoContextsAccessInWaysThatDoNotCommute
     note(0, first, 7);
     note(1, second, 7);
     read_log();
-    EXPECT_EQ(contested_.size(), 0U);
+    EXPECT_FALSE(is_contested(0));
+    EXPECT_EQ(contested_.steps(), 0U);
   }
 }
 
@@ -53,17 +65,17 @@ TEST_F(ContestedObjectsTest, AreNotThoseOfOneContext) {
   note(3, AccessMode::write, 7);
   note(2, AccessMode::write, 8);
   read_log();
-  EXPECT_EQ(contested_.size(), 0U);
-  EXPECT_THAT(contested_.of_access(1), IsEmpty());
+  EXPECT_EQ(contested_.steps(), 0U);
+  for (const std::uint32_t access : {0U, 1U, 2U}) EXPECT_FALSE(is_contested(access));
 }
 
-TEST_F(ContestedObjectsTest, AreNotAccessedAfterTheLastAccess) {
+TEST_F(ContestedObjectsTest, AreNotAccessedAfterTheirLastStep) {
   note(0, AccessMode::write, 7);
-  const std::uint32_t last = note(1, AccessMode::write, 7);
+  note(1, AccessMode::write, 7);
   note(1, AccessMode::write, 8);
   note(0, AccessMode::read, 9);
   read_log();
-  EXPECT_EQ(contested_.last_access(), last);
+  EXPECT_EQ(contested_.steps(), 2U);
 }
 
 TEST_F(ContestedObjectsTest, HaveNumbersThatTheirAccessesKnow) {
@@ -73,16 +85,19 @@ TEST_F(ContestedObjectsTest, HaveNumbersThatTheirAccessesKnow) {
   const auto looks = note(1, AccessMode::look, 7);
   const auto writes = note(1, AccessMode::write, 6);
   read_log();
-  EXPECT_EQ(contested_.size(), 2U);
-  EXPECT_THAT(contested_.of_access(own), IsEmpty());
-  EXPECT_THAT(contested_.of_access(first), ElementsAre(0));
-  EXPECT_THAT(contested_.of_access(second), ElementsAre(1));
-  EXPECT_THAT(contested_.of_access(looks), ElementsAre(1));
-  EXPECT_THAT(contested_.of_access(writes), ElementsAre(0));
+  EXPECT_EQ(contested_.objects(), 3U);
+  EXPECT_FALSE(is_contested(own));
+  for (const auto access : {first, second, looks, writes}) EXPECT_TRUE(is_contested(access));
+  EXPECT_THAT(contested_.of_access(own), ElementsAre(0));
+  EXPECT_THAT(contested_.of_access(first), ElementsAre(1));
+  EXPECT_THAT(contested_.of_access(second), ElementsAre(2));
+  EXPECT_THAT(contested_.of_access(looks), ElementsAre(2));
+  EXPECT_THAT(contested_.of_access(writes), ElementsAre(1));
   log_.clear();
   note(0, AccessMode::read, 6);
   read_log();
-  EXPECT_EQ(contested_.size(), 0U);
+  EXPECT_EQ(contested_.objects(), 1U);
+  EXPECT_FALSE(is_contested(0));
 }
 
 // The third access makes it contested, whoever of the first two it does not commute with.
@@ -91,8 +106,8 @@ TEST_F(ContestedObjectsTest, AreSoForAllTheirAccesses) {
   note(0, AccessMode::arrive, 7);
   note(1, AccessMode::arrive, 7);
   read_log();
-  EXPECT_EQ(contested_.size(), 1U);
-  EXPECT_THAT(contested_.of_access(1), ElementsAre(0));
+  EXPECT_EQ(contested_.objects(), 1U);
+  EXPECT_TRUE(is_contested(1));
 }
 
 TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTake) {
@@ -103,12 +118,16 @@ TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTak
   send(1, 1);
   const auto other = send(1, 2);
   read_log();
-  EXPECT_EQ(contested_.size(), 0U);
+  EXPECT_EQ(contested_.steps(), 0U);
+  EXPECT_THAT(contested_.of_access(0), IsEmpty());
   read_log({{9, 1}});
-  EXPECT_EQ(contested_.size(), 1U);
+  EXPECT_EQ(contested_.steps(), 2U);
+  EXPECT_TRUE(is_contested(0));
   EXPECT_THAT(contested_.of_access(other), IsEmpty());
   read_log({{9, 1}, {9, any_tag}});
-  EXPECT_EQ(contested_.size(), 2U);
+  EXPECT_EQ(contested_.steps(), 3U);
+  EXPECT_TRUE(is_contested(other));
+  EXPECT_EQ(contested_.of_access(0).size(), 2U);
   EXPECT_EQ(contested_.of_access(other).size(), 1U);
 }
 

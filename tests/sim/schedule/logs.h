@@ -16,12 +16,15 @@ class LogWriter {
 
   LogWriter& step(TaskId task) {
     task_ = task;
+    const auto contexts = static_cast<TaskId>(log_.contexts.size());
     log_.choices.push_back({.chosen = log_.contexts[task],
-                            .mark = log_.marks.size(),
-                            .first_enabled = log_.enabled.size(),
-                            .enabled_count = log_.contexts.size()});
-    log_.enabled.insert(log_.enabled.end(), log_.contexts.begin(), log_.contexts.end());
-    return mark(StepMark::Kind::step, log_.choices.size() - 1);
+                            .task = task,
+                            .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
+                            .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
+                            .first_enabled = static_cast<std::uint32_t>(log_.enabled.size()),
+                            .enabled_count = contexts});
+    for (TaskId enabled = 0; enabled < contexts; ++enabled) log_.enabled.push_back(enabled);
+    return *this;
   }
   LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {
     mark(StepMark::Kind::access, log_.accesses.size());

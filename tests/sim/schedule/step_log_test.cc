@@ -1,5 +1,8 @@
 #include "sim/schedule/step_log.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,16 +23,51 @@ bool do_conflict(const std::vector<Access>& a, const std::vector<Access>& b,
   return conflict(a, b, known);
 }
 
-TEST(StepLog, TheMarksOfAStepAndOfThoseAfterIt) {
+TEST(StepLog, WhatEachStepDid) {
   test::LogWriter writer(2);
-  writer.step(0).access(7).step(1).access(7).step(0);
+  writer.step(0).access(7).mark(StepMark::Kind::publish, 50).step(1).access(8).access(9).step(0);
   const StepLog& log = writer.log();
-  EXPECT_EQ(log.marks_from(0).size(), 5U);
-  ASSERT_EQ(log.marks_from(1).size(), 3U);
-  EXPECT_EQ(log.marks_from(1).front().kind, StepMark::Kind::step);
-  EXPECT_EQ(log.marks_from(1).front().value, 1U);
-  EXPECT_EQ(log.marks_from(2).size(), 1U);
-  EXPECT_TRUE(log.marks_from(3).empty());
+  ASSERT_EQ(log.marks_of(0).size(), 2U);
+  EXPECT_EQ(log.marks_of(0).back().value, 50U);
+  EXPECT_EQ(log.marks_of(1).size(), 2U);
+  EXPECT_TRUE(log.marks_of(2).empty());
+  ASSERT_EQ(log.accesses_of(0).size(), 1U);
+  EXPECT_EQ(log.accesses_of(0).front().object, 7U);
+  ASSERT_EQ(log.accesses_of(1).size(), 2U);
+  EXPECT_EQ(log.accesses_of(1).front().object, 8U);
+  EXPECT_TRUE(log.accesses_of(2).empty());
+}
+
+TEST(StepLog, WhoCouldHaveMadeAStepOrTheWaysOfAPick) {
+  test::LogWriter writer(2);
+  writer.step(1);
+  StepLog log = writer.log();
+  log.ways = {access(70, AccessMode::read), access(71, AccessMode::write),
+              access(72, AccessMode::write)};
+  log.choices.push_back(
+      {.chosen = 72, .task = 1, .first_enabled = 1, .enabled_count = 2, .is_pick = true});
+  EXPECT_TRUE(std::ranges::equal(log.enabled_at(log.choices[0]), std::vector{100, 101}));
+  EXPECT_TRUE(std::ranges::equal(log.enabled_at(log.choices[1]), std::vector{71, 72}));
+  EXPECT_TRUE(log.ways_at(log.choices[0]).empty());
+  EXPECT_EQ(log.ways_at(log.choices[1]).size(), 2U);
+}
+
+TEST(StepLog, ModesKnowWhichDoNotCommuteWithThem) {
+  using enum AccessMode;
+  for (const AccessMode mode : {read, write, arrive, look}) {
+    const AccessModes conflicting = AccessModes::conflicting_with(mode);
+    std::vector<AccessMode> all;
+    conflicting.for_each([&all](AccessMode other) { all.push_back(other); });
+    std::vector<AccessMode> expected;
+    for (const AccessMode other : {read, write, arrive, look}) {
+      EXPECT_EQ(conflicting.contains(other), conflict(mode, other));
+      if (conflict(mode, other)) expected.push_back(other);
+    }
+    EXPECT_EQ(all, expected);
+  }
+  EXPECT_TRUE(AccessModes().empty());
+  EXPECT_TRUE((AccessModes(read) & AccessModes(write)).empty());
+  EXPECT_TRUE((AccessModes(read) | AccessModes(write)).contains(write));
 }
 
 TEST(StepLog, OnlyWritesAndLooksAtArrivalsConflict) {
