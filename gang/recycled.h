@@ -1,9 +1,10 @@
-// Objects that are made and dropped in every call.
+// Objects and lists that are made and dropped again and again.
 #pragma once
 
 #include <cstddef>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace gang {
 
@@ -68,11 +69,14 @@ class Recycled {
   }
 };
 
-// The same as an allocator, for std::allocate_shared.
+// The memory of dropped lists of some kilobytes at most, for lists of about their size.
+void* take_list_memory(std::size_t bytes);
+void give_back_list_memory(void* memory, std::size_t bytes) noexcept;
+
+// The same as an allocator: for std::allocate_shared, for lists, and for containers with nodes.
 template <typename T>
 class RecyclingAllocator {
  public:
-  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   using value_type = T;
 
   RecyclingAllocator() = default;
@@ -80,16 +84,21 @@ class RecyclingAllocator {
   RecyclingAllocator(const RecyclingAllocator<Other>&) noexcept {}  // NOLINT: allocators convert
 
   T* allocate(std::size_t count) {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
     void* const memory =
-        count == 1 ? KeptMemory<sizeof(T)>::take() : ::operator new(count * sizeof(T));
+        count == 1 ? KeptMemory<sizeof(T)>::take() : take_list_memory(count * sizeof(T));
     return static_cast<T*>(memory);
   }
 
   void deallocate(T* memory, std::size_t count) noexcept {
-    count == 1 ? KeptMemory<sizeof(T)>::give_back(memory) : ::operator delete(memory);
+    count == 1 ? KeptMemory<sizeof(T)>::give_back(memory)
+               : give_back_list_memory(memory, count * sizeof(T));
   }
 
   friend bool operator==(const RecyclingAllocator&, const RecyclingAllocator&) = default;
 };
+
+template <typename T>
+using RecycledList = std::vector<T, RecyclingAllocator<T>>;
 
 }  // namespace gang

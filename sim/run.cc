@@ -90,7 +90,8 @@ Report Run::run() {
 
 std::shared_ptr<Gang> Run::root_gang_of(const Task& task) {
   if (foreign_gangs_) return foreign_gangs_->make(task.rank->rank);
-  return std::make_shared<SimGang>(world_, world_.root, task.rank->rank, *task.rank);
+  return std::allocate_shared<SimGang>(RecyclingAllocator<SimGang>(), world_, world_.root,
+                                       task.rank->rank, *task.rank);
 }
 
 std::shared_ptr<Gang> Run::second_root() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gang/recycled.h"
 #include "sim/engine/awaiting.h"
 #include "sim/engine/engine.h"
 #include "sim/injection/fault_injector.h"
@@ -86,7 +87,7 @@ class Run final : public EngineClient {
 
   const SimulationOptions& options_;
   const RankProgram& program_;
-  std::vector<RankState> ranks_;
+  RecycledList<RankState> ranks_;
   Counts counts_;
   FindingLog findings_;
   TraceRecorder recorder_;

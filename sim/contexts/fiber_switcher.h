@@ -8,6 +8,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include "gang/recycled.h"
 #include "sim/contexts/context_switcher.h"
 #include "sim/contexts/stack_pool.h"
 #include "sim/state/rank_state.h"
@@ -51,7 +52,7 @@ using ResumePoint = boost::context::detail::fcontext_t;
 }
 
 // Contexts on stacks of their own, on the OS thread that made this.
-class FiberSwitcher final : public ContextSwitcher {
+class FiberSwitcher final : public ContextSwitcher, public Recycled<FiberSwitcher> {
  public:
   // On stacks of `stack_bytes`; `expected_tasks` is a hint.
   FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes, std::size_t expected_tasks);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gang/recycled.h"
 #include "sim/state/rank_state.h"
 #include "sim/state/task.h"
 
@@ -56,7 +57,7 @@ class ContextTable {
 
  private:
   const std::size_t world_size_;
-  std::vector<Task> programs_;  // by rank
+  RecycledList<Task> programs_;  // by rank
   std::vector<std::unique_ptr<Task>> further_;
   Task outside_;
   std::size_t left_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gang/error.h"
+#include "gang/recycled.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
 #include "sim/schedule/guide.h"
@@ -238,7 +239,7 @@ class SimulatedThread final : public RuntimeThread {
   Task& task_;
 };
 
-class SimulatedRuntime final : public Runtime {
+class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime> {
  public:
   SimulatedRuntime(Engine& engine, EngineClient& client, RuntimeUser user) noexcept
       : engine_(engine), client_(client), user_(user) {}

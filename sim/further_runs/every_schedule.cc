@@ -129,13 +129,13 @@ class Search {
     const Guide& guide = *made.options.guide;
     reduction_.learn(guide, made.reversals);
     if (reduction_.is_forgotten()) return;
-    if (contrasts_left_ > 0) return contrast(made.report, guide);
-    seen_.unguided = unguided_in(made.report, guide);
+    if (contrasts_left_ > 0) return contrast(*made.report, guide);
+    seen_.unguided = unguided_in(*made.report, guide);
     if (seen_.unguided) seen_.end = End::unguided;
     if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
-    if (ran_({made.report, &guide, reduction_.decisive()})) return;
+    if (ran_({*made.report, &guide, reduction_.decisive()})) return;
     seen_.end = End::stopped;
-    if (!made.report.holds() && !reduction_.decisive() && !seen_.unguided) begin_contrasts();
+    if (!made.report->holds() && !reduction_.decisive() && !seen_.unguided) begin_contrasts();
   }
 
   // The first run fails: which choice makes it fail is seen from one that holds.

@@ -14,6 +14,14 @@ void await(const Holds& holds) {
     if (looks >= most_looks) std::this_thread::yield();
 }
 
+// A report that is made where it stays.
+struct ReportInPlace {
+  const RunAgain& again;
+  const SimulationOptions& options;
+
+  operator Report() const { return again(options); }  // NOLINT(google-explicit-constructor)
+};
+
 }  // namespace
 
 ParallelWaves::ParallelWaves(const SimulationOptions& options, const RunAgain& again, int jobs,
@@ -31,8 +39,8 @@ ParallelWaves::~ParallelWaves() {
 
 ParallelWaves::Slot& ParallelWaves::slot(std::size_t index) {
   if (index == slots_.size()) slots_.push_back(std::make_unique<Slot>());
-  if (index == begun_slots_) {
-    SimulationOptions& options = slots_[index]->run.options;
+  if (index == begun_slots_ && (index == 0 || jobs_ > 1)) {
+    SimulationOptions& options = run_of(*slots_[index]).options;
     std::shared_ptr<Guide> guide = std::move(options.guide);
     options = options_;
     options.scheduler = SchedulerKind::guided;
@@ -49,8 +57,8 @@ bool ParallelWaves::begin(Reduction& reduction) {
     std::optional<Beginning> beginning = reduction.next();
     if (!beginning) break;
     Slot& slot = this->slot(size);
+    slot.beginning = *std::move(beginning);
     slot.known = &reduction.known();
-    slot.run.options.guide->begin(*std::move(beginning), reduction.known());
     slot.error = nullptr;
     slot.is_made = false;
   }
@@ -73,7 +81,7 @@ GuidedRun* ParallelWaves::next() {
   }
   await([&slot] { return slot.is_made.load(); });
   if (slot.error) std::rethrow_exception(slot.error);
-  return &slot.run;
+  return &run_of(slot);
 }
 
 void ParallelWaves::stop() {
@@ -106,9 +114,10 @@ bool ParallelWaves::make_next() {
 }
 
 void ParallelWaves::make(Slot& slot) const {
-  GuidedRun& run = slot.run;
+  GuidedRun& run = run_of(slot);
   try {
-    run.report = again_(run.options);
+    run.options.guide->begin(std::move(slot.beginning), *slot.known);
+    run.report.emplace(ReportInPlace{again_, run.options});
     const Guide& guide = *run.options.guide;
     run.reversals.clear();
     if (!guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log()) &&

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace gang::sim {
 // A run of a wave, and what it comes to.
 struct GuidedRun {
   SimulationOptions options;  // with a guide of its own
-  Report report;
+  std::optional<Report> report;
   Reversals reversals;  // read, unless the log of the run is too long or the run went another way
 };
 
@@ -27,7 +28,8 @@ class ParallelWaves {
  public:
   // A run of a wave, with what its guide and its reversals have allocated.
   struct Slot {
-    GuidedRun run;
+    GuidedRun run;  // of this slot's run, unless one is used for all
+    Beginning beginning;
     const AnyReceives* known = nullptr;
     std::exception_ptr error;
     std::atomic<bool> is_made{false};
@@ -59,6 +61,10 @@ class ParallelWaves {
   void work();
   bool make_next();
   void make(Slot& slot) const;
+  // One thread makes a run when the one before has been handed over, and uses its memory again.
+  GuidedRun& run_of(Slot& slot) const noexcept {
+    return jobs_ == 1 ? slots_.front()->run : slot.run;
+  }
 
   const SimulationOptions options_;
   const RunAgain& again_;

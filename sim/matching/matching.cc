@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gang/recycled.h"
 #include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
 #include "sim/matching/buffer_guard.h"
@@ -49,8 +50,9 @@ Matching::Matching(World& world)
       mismatches_(world, *this) {}
 
 std::shared_ptr<GangState> Matching::make_gang(GangInfo info, std::uint64_t first_sequence) {
-  auto gang = std::make_shared<GangState>(world_);
-  gang->info = std::make_shared<const GangInfo>(std::move(info));
+  auto gang = std::allocate_shared<GangState>(RecyclingAllocator<GangState>(), world_);
+  gang->info =
+      std::allocate_shared<const GangInfo>(RecyclingAllocator<GangInfo>(), std::move(info));
   gang->first_sequence = gang->base_sequence = first_sequence;
   gang->index = next_index_++;
   gang->registry_index = gangs_.size();
@@ -78,8 +80,8 @@ GangState::~GangState() {
   if (world != nullptr) world->matching.gang_gone(*this);
 }
 
-std::vector<GangState*> Matching::gangs() const {
-  std::vector<GangState*> sorted = gangs_;
+RecycledList<GangState*> Matching::gangs() const {
+  RecycledList<GangState*> sorted = gangs_;
   std::sort(sorted.begin(), sorted.end(),
             [](const GangState* a, const GangState* b) { return a->index < b->index; });
   return sorted;
@@ -191,7 +193,7 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   }
   slot.is_complete = true;
   slot.departures_left = slot.size;
-  for (const Seat& seat : std::span(slot.seats.get(), slot.size))
+  for (const Seat& seat : std::span(slot.seats.data(), slot.size))
     engine_.wake(*seat.waiter);  // each member has a waiter: all block
   return true;
 }
@@ -254,11 +256,11 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   // Which operations are still under way depends on the schedule.
   engine_.choices().note_guided_choice();
   recorder_.ended(TraceEventKind::fail, gang, gang.base_sequence, engine_.now());
-  const std::vector<MatchSlot*> active = std::move(gang.active);
+  const auto active = std::move(gang.active);
   gang.active.clear();
   gang.base_sequence += active.size();
   for (MatchSlot* slot : active) {
-    const std::vector<PendingOperation*> members = slot->members;
+    const auto members = slot->members;
     gang.recycle(*slot);
     for (PendingOperation* member : members) {
       if (member == nullptr) continue;

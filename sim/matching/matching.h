@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "gang/recycled.h"
 #include "sim/engine/engine.h"
 #include "sim/matching/message_matching.h"
 #include "sim/matching/mismatches.h"
@@ -85,8 +86,8 @@ class Matching {
   void release_held();
 
   // Gangs in use, in no particular order, and by index.
-  const std::vector<GangState*>& all_gangs() const noexcept { return gangs_; }
-  std::vector<GangState*> gangs() const;
+  const RecycledList<GangState*>& all_gangs() const noexcept { return gangs_; }
+  RecycledList<GangState*> gangs() const;
 
   MessageMatching& messages() noexcept { return messages_; }
   OperationDeadlines& deadlines() noexcept { return deadlines_; }
@@ -126,7 +127,7 @@ class Matching {
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   Mismatches mismatches_;
-  std::vector<GangState*> gangs_;
+  RecycledList<GangState*> gangs_;
   std::vector<GangState*> shrinking_;        // with members waiting in shrink
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;

@@ -71,7 +71,7 @@ bool Mismatches::fail_all() {
     const auto slot = std::find_if(gang->active.begin(), gang->active.end(),
                                    [](const MatchSlot* s) { return s->is_mismatched; });
     if (slot == gang->active.end()) continue;
-    const std::vector<PendingOperation*> members = (*slot)->members;
+    const auto members = (*slot)->members;
     matching_.fail_mismatch(*gang, members);
     found = true;
   }

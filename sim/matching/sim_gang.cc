@@ -4,7 +4,6 @@
 #include <exception>
 #include <type_traits>
 
-#include "gang/recycled.h"
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/interference.h"
 #include "sim/matching/matching.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gang/gang.h"
+#include "gang/recycled.h"
 #include "sim/engine/engine.h"
 #include "sim/state/gang_state.h"
 
@@ -56,7 +57,7 @@ class SimGang final : public Gang {
   };
 
   // Only for handles that send or receive, which most do not.
-  struct Messages {
+  struct Messages : Recycled<Messages> {
     std::uint64_t next = 0;
     CallNote last;
   };

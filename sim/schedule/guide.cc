@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "gang/hash.h"
+#include "gang/recycled.h"
 #include "sim/schedule/detours.h"
 #include "sim/schedule/replay_scheduler.h"
 
 namespace gang::sim {
 namespace {
 
-class GuidedScheduler final : public Scheduler {
+class GuidedScheduler final : public Scheduler, public Recycled<GuidedScheduler> {
  public:
   explicit GuidedScheduler(std::shared_ptr<Guide> guide) noexcept : guide_(std::move(guide)) {}
 

@@ -71,6 +71,12 @@ void HappensBefore::begin(const StepLog& log) {
   make_room(history_clocks_, contested_.objects() * access_modes);
 }
 
+inline bool HappensBefore::is_to_contested(std::uint32_t access) const noexcept {
+  return std::ranges::any_of(contested_.of_access(access), [this](std::uint32_t object) {
+    return contested_.is_contested(object);
+  });
+}
+
 void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
   const TaskId context = log.choices[step].task;
   const Clock clock = row(now_, context);
@@ -85,7 +91,8 @@ void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
       case StepMark::Kind::access:
         has_accessed = true;
         has_learned = false;
-        access(clock, step, static_cast<std::uint32_t>(mark.value), log.accesses[mark.value].mode);
+        if (const auto index = static_cast<std::uint32_t>(mark.value); is_to_contested(index))
+          access(clock, step, index, log.accesses[index].mode);
         break;
       case StepMark::Kind::publish:
         join(clock, published(mark.value));
@@ -138,9 +145,6 @@ void HappensBefore::join_published(StepKey from, Clock into) noexcept {
 
 void HappensBefore::access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode) {
   const std::span<const std::uint32_t> objects = contested_.of_access(index);
-  if (std::ranges::none_of(objects,
-                           [this](std::uint32_t one) { return contested_.is_contested(one); }))
-    return;
   const AccessInStep now{step, index, mode};
   find_races(clock, now, objects);
   const AccessModes conflicting = AccessModes::conflicting_with(mode);

@@ -63,6 +63,7 @@ class HappensBefore {
   void begin(const StepLog& log);
   void take_step(std::uint32_t step, const StepLog& log);
   void rest();
+  bool is_to_contested(std::uint32_t access) const noexcept;
   void access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode);
   void note(const AccessInStep& access, Clock clock, std::uint32_t object);
   void find_races(Clock clock, const AccessInStep& now, std::span<const std::uint32_t> objects);

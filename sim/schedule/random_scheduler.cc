@@ -1,10 +1,11 @@
+#include "gang/recycled.h"
 #include "sim/schedule/random_stream.h"
 #include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {
 
-class RandomScheduler final : public Scheduler {
+class RandomScheduler final : public Scheduler, public Recycled<RandomScheduler> {
  public:
   explicit RandomScheduler(std::uint64_t seed) noexcept : random_(seed, "schedule") {}
 

@@ -1,10 +1,11 @@
+#include "gang/recycled.h"
 #include "sim/schedule/random_stream.h"
 #include "sim/schedule/scheduler.h"
 
 namespace gang::sim {
 namespace {
 
-class RoundRobinScheduler final : public Scheduler {
+class RoundRobinScheduler final : public Scheduler, public Recycled<RoundRobinScheduler> {
  public:
   explicit RoundRobinScheduler(std::uint64_t seed) noexcept : random_(seed, "schedule") {}
 

@@ -5,7 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 #include "sim/schedule/schedule.h"
 
@@ -99,7 +100,7 @@ class RunnableSet {
   // Fills a level that was not in use from the one below.
   void summarize(std::size_t level) noexcept;
 
-  std::array<std::vector<std::uint64_t>, 4> levels_;
+  std::array<boost::container::small_vector<std::uint64_t, 1>, 4> levels_;
   std::size_t depth_ = 0;  // levels in use
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;

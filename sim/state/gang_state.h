@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <forward_list>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 
 #include "gang/error.h"
 #include "gang/gang.h"
+#include "gang/recycled.h"
 #include "sim/state/fingerprint.h"
 #include "sim/state/link_queue.h"
 #include "sim/state/pending_operation.h"
@@ -73,8 +75,7 @@ struct Seat {
 
 // The k-th operation of a gang while its members arrive. Recycled.
 struct MatchSlot {
-  explicit MatchSlot(std::uint32_t of)
-      : size(of), members(of, nullptr), seats(std::make_unique_for_overwrite<Seat[]>(of)) {}
+  explicit MatchSlot(std::uint32_t of) : size(of), members(of, nullptr), seats(of) {}
 
   bool is_full() const noexcept { return arrived == size; }
 
@@ -91,10 +92,10 @@ struct MatchSlot {
   const char* first_file = nullptr;  // of the first member's call site
   std::uint32_t first_line = 0;
   InlineValue result{};
-  MatchSlot* next_free = nullptr;          // while it is free
-  std::vector<PendingOperation*> members;  // by rank in the gang; null: not arrived
-  std::unique_ptr<Seat[]> seats;           // the same; written when its member arrives
-  std::vector<ChildSeat> children;         // create_gang and split only
+  MatchSlot* next_free = nullptr;           // while it is free
+  RecycledList<PendingOperation*> members;  // by rank in the gang; null: not arrived
+  RecycledList<Seat> seats;                 // the same; written when its member arrives
+  std::vector<ChildSeat> children;          // create_gang and split only
 };
 
 // A member that has dropped its handle, and the last collective that it called.
@@ -147,7 +148,9 @@ struct Mailbox {
   std::vector<HeldSend> held;                             // by faults, oldest first
   // All of receives from any source: the messages that they have taken, by tag and source; and
   // who could have sent them.
-  std::map<std::pair<int, int>, TakenFrom> taken_from;
+  std::map<std::pair<int, int>, TakenFrom, std::less<>,
+           RecyclingAllocator<std::pair<const std::pair<int, int>, TakenFrom>>>
+      taken_from;
   boost::container::small_vector<SoleSender, 1> sole_senders;
 };
 
@@ -204,12 +207,12 @@ struct GangState {
   // Call sites of the last collective that members called in different places; null if there was
   // none.
   std::unique_ptr<CallPlaces> places;
-  std::vector<MatchSlot*> active;      // slots that gather members, by sequence number
-  std::forward_list<MatchSlot> slots;  // all of them
-  MatchSlot* free_slot = nullptr;      // the first that is free; null: none
-  std::vector<Mailbox> mailboxes;      // by member, once point-to-point is used
+  RecycledList<MatchSlot*> active;  // slots that gather members, by sequence number
+  std::forward_list<MatchSlot, RecyclingAllocator<MatchSlot>> slots;  // all of them
+  MatchSlot* free_slot = nullptr;   // the first that is free; null: none
+  RecycledList<Mailbox> mailboxes;  // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
-  std::vector<Departure> departures;         // in their order
+  RecycledList<Departure> departures;        // in their order
   std::unique_ptr<ShrinkMeeting> shrinking;  // once a member has called shrink
 
   // gang_label_of(*info), computed once in O(members), and its text.

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "gang/recycled.h"
 
 namespace gang::sim {
 
@@ -21,10 +24,10 @@ class LinkQueue {
   using Place = std::uint64_t;  // of an entry, ascending with its age in the queue
 
   void push(int source, T value) {
-    if (is_indexed_) of_source_[source].push_back(begin_ + entries_.size());
+    if (is_indexed()) (*of_source_)[source].push_back(begin_ + entries_.size());
     entries_.push_back({source, std::move(value)});
     ++size_;
-    if (!is_indexed_ && entries_.size() > most_searched) index();
+    if (!is_indexed() && entries_.size() > most_searched) index();
   }
 
   bool empty() const noexcept { return size_ == 0; }
@@ -33,11 +36,11 @@ class LinkQueue {
   template <typename Accepts>
   std::optional<Place> find_from(int source, const Accepts& accepts) const {
     if (empty()) return std::nullopt;
-    if (!is_indexed_)
+    if (!is_indexed())
       return find_entry(
           [&](const Entry& entry) { return entry.source == source && accepts(*entry.value); });
-    const auto places = of_source_.find(source);
-    if (places == of_source_.end()) return std::nullopt;
+    const auto places = of_source_->find(source);
+    if (places == of_source_->end()) return std::nullopt;
     for (const Place place : places->second)
       if (accepts((*this)[place])) return place;
     return std::nullopt;
@@ -54,8 +57,8 @@ class LinkQueue {
   T take(Place place) {
     Entry& entry = entries_[place - begin_];
     T value = *std::exchange(entry.value, std::nullopt);
-    if (is_indexed_) {
-      auto& places = of_source_.find(entry.source)->second;
+    if (is_indexed()) {
+      auto& places = of_source_->find(entry.source)->second;
       places.erase(std::ranges::find(places, place));
     }
     --size_;
@@ -97,6 +100,7 @@ class LinkQueue {
   Iterator end() const { return {*this, entries_.size()}; }
 
  private:
+  using PlacesOfSources = std::unordered_map<int, std::vector<Place>>;  // ascending; may be empty
   struct Entry {
     int source;
     std::optional<T> value;  // none: has been taken
@@ -110,27 +114,28 @@ class LinkQueue {
   }
 
   void close_gaps() {
-    if (is_indexed_)
-      for (const Entry& entry : entries_) of_source_[entry.source].clear();
+    if (is_indexed())
+      for (const Entry& entry : entries_) (*of_source_)[entry.source].clear();
     std::erase_if(entries_, [](const Entry& entry) { return !entry.value; });
     oldest_ = 0;
-    if (is_indexed_) index();
+    if (is_indexed()) index();
   }
 
+  bool is_indexed() const noexcept { return of_source_ != nullptr; }
+
   void index() {
-    is_indexed_ = true;
+    if (!is_indexed()) of_source_ = std::make_unique<PlacesOfSources>();
     for (std::size_t i = oldest_; i < entries_.size(); ++i)
-      if (entries_[i].value) of_source_[entries_[i].source].push_back(begin_ + i);
+      if (entries_[i].value) (*of_source_)[entries_[i].source].push_back(begin_ + i);
   }
 
   static constexpr std::size_t most_searched = 32;
 
-  std::vector<Entry> entries_;  // taken ones included
-  Place begin_ = 0;             // the place of the first one
-  std::size_t oldest_ = 0;      // index of the first that is not taken
-  std::size_t size_ = 0;        // that are not taken
-  bool is_indexed_ = false;
-  std::unordered_map<int, std::vector<Place>> of_source_;  // ascending; kept when empty
+  RecycledList<Entry> entries_;                 // taken ones included
+  Place begin_ = 0;                             // the place of the first one
+  std::size_t oldest_ = 0;                      // index of the first that is not taken
+  std::size_t size_ = 0;                        // that are not taken
+  std::unique_ptr<PlacesOfSources> of_source_;  // null: not indexed
 };
 
 }  // namespace gang::sim

@@ -207,7 +207,7 @@ Calls messages_in(const World& world, Queue Mailbox::* queue) {
 
 // Receives from any source, and sends to them of members of their gang, on another gang.
 std::vector<NearMiss> find_sends_on_other_gangs(const World& world) {
-  const std::vector<GangState*> gangs = world.matching.gangs();
+  const auto gangs = world.matching.gangs();
   std::map<std::pair<int, int>, Calls> receives;  // by receiving root rank and tag
   for (const GangState* gang : gangs)
     for (const Mailbox& mailbox : gang->mailboxes)

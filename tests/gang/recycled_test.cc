@@ -1,6 +1,8 @@
 #include "gang/recycled.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -87,6 +89,29 @@ TEST(RecyclingAllocator, MakesListsToo) {
   list.push_back(8);
   EXPECT_EQ(list.front(), 7);
   EXPECT_EQ(list.back(), 8);
+}
+
+TEST(RecycledList, TheNextOneOfAboutItsSizeGetsTheMemoryOfADroppedOne) {
+  const void* place = nullptr;
+  {
+    const RecycledList<int> list(100, 7);
+    place = list.data();
+  }
+  const RecycledList<short> other(150, 8);
+  EXPECT_TRUE(has_address_sanitizer || other.data() == place);
+  EXPECT_EQ(other.back(), 8) << "it is made anew";
+}
+
+TEST(RecycledList, ListsOfEverySizeThatLiveAtOnceShareNoMemory) {
+  std::vector<RecycledList<char>> lists;
+  for (int round = 0; round < 2; ++round) {
+    lists.clear();
+    for (std::size_t size = 2; size <= 10'000; size += 1 + size / 2)
+      lists.emplace_back(size, static_cast<char>(size));
+    for (const auto& list : lists)
+      EXPECT_EQ(std::ranges::count(list, static_cast<char>(list.size())),
+                static_cast<std::ptrdiff_t>(list.size()));
+  }
 }
 
 }  // namespace
