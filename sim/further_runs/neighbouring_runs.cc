@@ -1,6 +1,7 @@
 #include "sim/further_runs/neighbouring_runs.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -17,6 +18,14 @@ constexpr std::size_t most_choices = 4'000'000;
 constexpr std::size_t most_enabled = 20'000'000;
 constexpr std::size_t fewest_neighbours = 4;
 
+// Who could have made its steps, each of them.
+std::size_t enabled_in(const StepLog& log) {
+  std::size_t enabled = log.ways.size();
+  for (const std::uint64_t word : log.enabled)
+    enabled += static_cast<std::size_t>(std::popcount(word));
+  return enabled;
+}
+
 }  // namespace
 
 NeighbouringRuns::NeighbouringRuns(const SimulationOptions& options, const RunAgain& again)
@@ -29,7 +38,7 @@ NeighbouringRuns::NeighbouringRuns(const SimulationOptions& options, const RunAg
   const bool has_been_learned = !reduction_.is_too_large() && !reduction_.has_diverged();
   if (has_been_learned && first_.outcome != Outcome::step_limit && !unguided_in(first_, guide))
     contests_ = reduction_.contests();
-  left_ = std::clamp(most_enabled / std::max<std::size_t>(guide.log().enabled.size(), 1),
+  left_ = std::clamp(most_enabled / std::max<std::size_t>(enabled_in(guide.log()), 1),
                      fewest_neighbours, most_neighbours);
   find_branches();
 }

@@ -9,7 +9,6 @@ namespace gang::sim {
 namespace {
 
 enum class Part : std::uint8_t {
-  state,     // whether it is broken
   seat,      // of a member: the order of its calls
   slot,      // the members' calls of one collective, by sequence number
   mailbox,   // of a member: the order of messages to it
@@ -24,6 +23,9 @@ enum class Part : std::uint8_t {
 StepKey part_of(const GangState& gang, Part part, std::uint64_t index = 0) {
   return splitmix64(gang.key(), static_cast<std::uint64_t>(part) << 56 | index);
 }
+
+// Whether it is broken.
+StepKey state_of(const GangState& gang) noexcept { return gang.key(); }
 
 StepKey part_of_member(const GangState& gang, Part part, int member) {
   return part_of(gang, part, static_cast<std::uint64_t>(member));
@@ -98,7 +100,7 @@ void note_post(Guide& guide, PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   const bool is_message = is_point_to_point(pending.call().kind);
   pending.step_key = is_message ? guide.posted() : guide.new_object();
-  tell(guide, pending, AccessKind::call, AccessMode::read, part_of(gang, Part::state));
+  tell(guide, pending, AccessKind::call, AccessMode::read, state_of(gang));
   if (gang.broken) return;
   if (pending.task->rank->has_threads) {
     note_seat(guide, pending);
@@ -134,7 +136,7 @@ void note_ended(Guide& guide, const PendingOperation& pending) {
 }
 
 void note_look(Guide& guide, const PendingOperation& pending) {
-  tell(guide, pending, AccessKind::look, AccessMode::read, part_of(*pending.gang, Part::state));
+  tell(guide, pending, AccessKind::look, AccessMode::read, state_of(*pending.gang));
   look_at(guide, pending);
   if (pending.has_ended()) note_taken(guide, pending);
 }
@@ -152,7 +154,7 @@ void note_broken(Guide& guide, const World& world, const GangState& gang) {
   guide.access({.kind = AccessKind::call,
                 .mode = gang.broken ? AccessMode::read : AccessMode::write,
                 .rank = task.rank == nullptr ? -1 : task.rank->rank,
-                .object = part_of(gang, Part::state)});
+                .object = state_of(gang)});
 }
 
 void note_sent(Guide& guide, const PendingOperation& send) {

@@ -4,13 +4,13 @@
 
 namespace gang::sim {
 
-inline void ContestedObjects::Object::note(TaskId task, AccessMode mode,
-                                           std::uint32_t step) noexcept {
-  const bool is_first = task == first;
-  const AccessModes of_another = is_first ? of_others : of_others | of_first;
-  is_contested |= !(AccessModes::conflicting_with(mode) & of_another).empty();
-  (is_first ? of_first : of_others).add(mode);
-  last_step = step;
+// Whether a mode of one context does not commute with one of another.
+inline bool ContestedObjects::Object::conflicts() const noexcept {
+  AccessModes conflicting;
+  of_others.for_each([&conflicting](AccessMode mode) {
+    conflicting = conflicting | AccessModes::conflicting_with(mode);
+  });
+  return !(conflicting & (of_first | of_others)).empty();
 }
 
 inline void ContestedObjects::note(StepKey object, TaskId task, AccessMode mode,
@@ -18,7 +18,9 @@ inline void ContestedObjects::note(StepKey object, TaskId task, AccessMode mode,
   const std::uint32_t known = keys_.size();
   const std::uint32_t number = keys_.number_of(object);
   if (number == known) objects_.push_back({.first = task});
-  objects_[number].note(task, mode, step);
+  Object& noted = objects_[number];
+  (task == noted.first ? noted.of_first : noted.of_others).add(mode);
+  noted.last_step = step;
   numbers_.push_back(number);
 }
 
@@ -42,8 +44,9 @@ void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
     }
   }
   steps_ = 0;
-  for (const Object& object : objects_)
-    if (object.is_contested) steps_ = std::max(steps_, object.last_step + 1);
+  for (Object& object : objects_)
+    if (object.is_contested = object.conflicts(); object.is_contested)
+      steps_ = std::max(steps_, object.last_step + 1);
 }
 
 }  // namespace gang::sim

@@ -41,7 +41,7 @@ class ContestedObjects {
     AccessModes of_others;
     bool is_contested = false;
 
-    void note(TaskId task, AccessMode mode, std::uint32_t step) noexcept;
+    bool conflicts() const noexcept;
   };
 
   void note(StepKey object, TaskId task, AccessMode mode, std::uint32_t step);

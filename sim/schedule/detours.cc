@@ -99,7 +99,7 @@ class NamedDetours final : public DetourSampler {
   NamedDetours(std::vector<Detour> detours, const StepLog& log)
       : left_(std::move(detours)), names_(log) {}
 
-  TaskId choose(std::span<const TaskId> enabled) override {
+  TaskId choose(ContextBits enabled) override {
     const auto detour = std::ranges::find(left_, last_, &Detour::after);
     if (detour != left_.end()) {
       const auto taken = std::ranges::find_if(
@@ -109,7 +109,7 @@ class NamedDetours final : public DetourSampler {
         return *taken;
       }
     }
-    return next_in_order(enabled, current_);
+    return enabled.next_in_order(current_);
   }
 
   std::size_t pick(std::size_t ways) override {
@@ -151,21 +151,16 @@ std::vector<Detour> detours_of(const StepLog& log) {
   StepNames names(log);
   StepLabel last;
   TaskId current = no_task;
-  std::vector<TaskId> enabled;
   for (std::size_t step = 0; step < log.choices.size(); ++step) {
     const StepChoice& made = log.choices[step];
     const TaskId task = made.task;
-    enabled.clear();
     if (made.is_pick) {
       const std::span<const Access> ways = log.ways_at(made);
       const auto way = std::ranges::find(ways, made.chosen, &Access::object) - ways.begin();
       if (way != 0) detours.push_back({last, name_of_way(static_cast<std::size_t>(way))});
-      enabled.push_back(task);
-    } else {
-      const auto first = log.enabled.begin() + made.first_enabled;
-      enabled.assign(first, first + made.enabled_count);
+    } else if (log.enabled_at(made).next_in_order(current) != task) {
+      detours.push_back({last, names.context(task)});
     }
-    if (next_in_order(enabled, current) != task) detours.push_back({last, names.context(task)});
     last = names.step(task, log.accesses_of(step));
     current = task;
   }
@@ -175,14 +170,6 @@ std::vector<Detour> detours_of(const StepLog& log) {
 std::unique_ptr<DetourSampler> make_detour_sampler(std::vector<Detour> detours,
                                                    const StepLog& log) {
   return std::make_unique<NamedDetours>(std::move(detours), log);
-}
-
-TaskId next_in_order(std::span<const TaskId> enabled, TaskId current) noexcept {
-  const auto same = std::ranges::find(enabled, current);
-  if (same != enabled.end()) return current;
-  const auto after =
-      std::ranges::find_if(enabled, [current](TaskId task) { return task > current; });
-  return after != enabled.end() ? *after : enabled.front();
 }
 
 }  // namespace gang::sim

@@ -49,7 +49,4 @@ class DetourSampler : public Sampler {
 // For one run of the Guide whose log this is.
 std::unique_ptr<DetourSampler> make_detour_sampler(std::vector<Detour> detours, const StepLog& log);
 
-// The context that a Guide goes on with by itself: `current`, or else the next one.
-TaskId next_in_order(std::span<const TaskId> enabled, TaskId current) noexcept;
-
 }  // namespace gang::sim

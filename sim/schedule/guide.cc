@@ -4,11 +4,15 @@
 
 #include "gang/hash.h"
 #include "gang/recycled.h"
-#include "sim/schedule/detours.h"
 #include "sim/schedule/replay_scheduler.h"
 
 namespace gang::sim {
 namespace {
+
+// Takes a context out of a set of ContextBits.
+void clear(std::span<std::uint64_t> words, TaskId task) noexcept {
+  words[task / 64] &= ~(std::uint64_t{1} << (task % 64));
+}
 
 class GuidedScheduler final : public Scheduler, public Recycled<GuidedScheduler> {
  public:
@@ -47,20 +51,6 @@ void Guide::begin_run(int world_size) {
   is_cut_ = has_diverged_ = false;
 }
 
-TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
-  end_step();
-  std::span<TaskId> enabled = note_enabled(runnable);
-  if (!wanted_.empty()) enabled = without_waiters_for_mutexes(enabled);
-  const TaskId chosen = next_context(enabled, current);
-  if (chosen == no_task)
-    throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
-                                     : "the program does not repeat what it did before");
-  watch(chosen);
-  note_choice(enabled, chosen);
-  ++made_choices_;
-  return chosen;
-}
-
 void Guide::watch(TaskId chosen) {
   begin_step(chosen);
   if (!wanted_.empty()) wanted_.erase(chosen);
@@ -81,12 +71,22 @@ std::size_t Guide::pick(std::span<const Access> ways) {
   return chosen;
 }
 
-TaskId Guide::next_context(std::span<const TaskId> enabled, TaskId current) {
+[[gnu::always_inline]] inline TaskId Guide::next_awake(ContextBits enabled, TaskId current) {
+  if (beginning_.sleeping.empty()) return enabled.next_in_order(current);
+  awake_.assign(enabled.words().begin(), enabled.words().end());
+  for (const TaskId task : enabled)
+    if (is_asleep(key_of(task))) clear(awake_, task);
+  const TaskId next = ContextBits(awake_).next_in_order(current);
+  is_cut_ = next == no_task;
+  return next;
+}
+
+[[gnu::always_inline]] inline TaskId Guide::next_context(ContextBits enabled, TaskId current) {
   if (made_choices_ < beginning_.choices.size()) return beginning_choice(enabled);
   return sampler_ != nullptr ? sampler_->choose(enabled) : next_awake(enabled, current);
 }
 
-TaskId Guide::beginning_choice(std::span<const TaskId> enabled) {
+TaskId Guide::beginning_choice(ContextBits enabled) {
   const StepKey wanted = beginning_.choices[made_choices_];
   for (const TaskId task : enabled)
     if (key_of(task) == wanted) return task;
@@ -94,13 +94,18 @@ TaskId Guide::beginning_choice(std::span<const TaskId> enabled) {
   return no_task;
 }
 
-TaskId Guide::next_awake(std::span<const TaskId> enabled, TaskId current) {
-  if (beginning_.sleeping.empty()) return next_in_order(enabled, current);
-  awake_.clear();
-  for (const TaskId task : enabled)
-    if (!is_asleep(key_of(task))) awake_.push_back(task);
-  is_cut_ = awake_.empty();
-  return is_cut_ ? no_task : next_in_order(awake_, current);
+TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
+  end_step();
+  const std::span<std::uint64_t> enabled = note_enabled(runnable);
+  if (!wanted_.empty()) drop_waiters_for_mutexes(enabled);
+  const TaskId chosen = next_context(ContextBits(enabled), current);
+  if (chosen == no_task)
+    throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
+                                     : "the program does not repeat what it did before");
+  watch(chosen);
+  note_choice(chosen);
+  ++made_choices_;
+  return chosen;
 }
 
 // The sampler, and those that sleep.
@@ -121,12 +126,12 @@ bool Guide::is_asleep(StepKey context) const noexcept {
   });
 }
 
-// All, if all wait.
-std::span<TaskId> Guide::without_waiters_for_mutexes(std::span<TaskId> enabled) const {
+// Unless all do.
+void Guide::drop_waiters_for_mutexes(std::span<std::uint64_t> enabled) const {
   const auto waits = [this](TaskId task) { return waits_for_mutex(task); };
-  if (std::ranges::all_of(enabled, waits)) return enabled;
-  const auto waiting = std::ranges::remove_if(enabled, waits);
-  return enabled.first(enabled.size() - waiting.size());
+  if (std::ranges::all_of(ContextBits(enabled), waits)) return;
+  for (const TaskId task : ContextBits(enabled))
+    if (waits(task)) clear(enabled, task);
 }
 
 bool Guide::waits_for_mutex(TaskId task) const {

@@ -76,17 +76,17 @@ class Guide : public StepWriter {
   void tell_of_step();
   bool is_asleep(StepKey context) const noexcept;
   bool waits_for_mutex(TaskId task) const;
-  std::span<TaskId> without_waiters_for_mutexes(std::span<TaskId> enabled) const;
-  TaskId next_context(std::span<const TaskId> enabled, TaskId current);
-  TaskId beginning_choice(std::span<const TaskId> enabled);
-  TaskId next_awake(std::span<const TaskId> enabled, TaskId current);
+  void drop_waiters_for_mutexes(std::span<std::uint64_t> enabled) const;
+  TaskId next_context(ContextBits enabled, TaskId current);
+  TaskId beginning_choice(ContextBits enabled);
+  TaskId next_awake(ContextBits enabled, TaskId current);
 
   Beginning beginning_;
   std::unique_ptr<Sampler> sampler_;  // null: none
   const AnyReceives* known_ = nullptr;
   std::unordered_map<TaskId, StepKey> wanted_;
   std::unordered_map<StepKey, bool> held_;
-  std::vector<TaskId> awake_;  // of those who are enabled
+  std::vector<std::uint64_t> awake_;  // of those who are enabled
   std::size_t made_choices_ = 0;
   bool is_cut_ = false;
   bool has_diverged_ = false;

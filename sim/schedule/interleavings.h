@@ -26,9 +26,11 @@ class Interleavings {
     for (const StepChoice& choice : log.choices) beginning_.choices.push_back(choice.chosen);
     for (std::size_t i = left_.size(); i < log.choices.size(); ++i) {
       left_.emplace_back();
-      ways_.push_back(log.choices[i].enabled_count);
-      for (const StepKey context : log.enabled_at(log.choices[i]))
+      ways_.push_back(0);
+      log.for_each_enabled(log.choices[i], [&](StepKey context) {
+        ++ways_.back();
         if (context != log.choices[i].chosen) left_.back().push_back(context);
+      });
     }
     while (!left_.empty() && left_.back().empty()) left_.pop_back();
     ways_.resize(left_.size());

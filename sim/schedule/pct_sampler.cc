@@ -16,7 +16,7 @@ class PctSampler final : public Sampler {
       changes_.push_back(1 + random_.below(std::max<std::uint64_t>(known.steps(), 1)));
   }
 
-  TaskId choose(std::span<const TaskId> enabled) override {
+  TaskId choose(ContextBits enabled) override {
     return *std::ranges::max_element(enabled, {}, [this](TaskId task) { return priority(task); });
   }
 

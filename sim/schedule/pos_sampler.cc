@@ -12,7 +12,7 @@ class PosSampler final : public Sampler {
   PosSampler(std::uint64_t seed, const KnownContests& known)
       : random_(seed, "pos"), known_(known) {}
 
-  TaskId choose(std::span<const TaskId> enabled) override {
+  TaskId choose(ContextBits enabled) override {
     return *std::ranges::max_element(enabled, {},
                                      [this](TaskId task) { return of(task).priority; });
   }

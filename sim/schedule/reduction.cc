@@ -24,6 +24,17 @@ std::size_t first_step_of(const Reversal& reversal, const StepLog& log) noexcept
   return step;
 }
 
+// Whether these could have made the step, and no others.
+bool are_enabled(const StepLog& log, const StepChoice& choice, std::span<const StepKey> keys) {
+  std::size_t same = 0;
+  std::size_t enabled = 0;
+  log.for_each_enabled(choice, [&](StepKey key) {
+    if (enabled < keys.size() && keys[enabled] == key) ++same;
+    ++enabled;
+  });
+  return same == enabled && enabled == keys.size();
+}
+
 }  // namespace
 
 std::optional<Beginning> Reduction::next() {
@@ -155,9 +166,7 @@ bool Reduction::find_known_nodes(const Guide& guide) {
   for (Node* node = branch; node != nullptr; node = node->parent) path_[node->depth] = node;
   const StepLog& log = guide.log();
   for (std::size_t i = 0; i < path_.size(); ++i) {
-    if (i < log.choices.size() &&
-        std::ranges::equal(log.enabled_at(log.choices[i]), path_[i]->enabled))
-      continue;
+    if (i < log.choices.size() && are_enabled(log, log.choices[i], path_[i]->enabled)) continue;
     diverged_at_ = i;
     return false;
   }
@@ -196,8 +205,7 @@ void Reduction::add_node(std::size_t step, const StepLog& log) {
   Node* const node =
       tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
   path_[step] = node;
-  const auto enabled = log.enabled_at(choice);
-  node->enabled.assign(enabled.begin(), enabled.end());
+  log.for_each_enabled(choice, [node](StepKey key) { node->enabled.push_back(key); });
   node->is_pick = choice.is_pick;
   if (before != nullptr) fall_asleep(*before, *node);
 }

@@ -5,9 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <boost/container/small_vector.hpp>
 
+#include "sim/schedule/context_bits.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::sim {
@@ -76,15 +78,9 @@ class RunnableSet {
   // The greatest member. Requires one.
   TaskId last() const noexcept;
 
-  // Calls `f` with each member, ascending. O(reserved / 64 + members).
-  template <typename F>
-  void for_each(const F& f) const {
-    TaskId first_of_word = 0;
-    for (std::uint64_t word : levels_[0]) {
-      for (; word != 0; word &= word - 1)
-        f(first_of_word + static_cast<TaskId>(std::countr_zero(word)));
-      first_of_word += 64;
-    }
+  // All members.
+  ContextBits bits() const noexcept {
+    return ContextBits(std::span(levels_[0].data(), levels_[0].size()));
   }
 
   // The index-th member in ascending order. Requires index < size(). O(members / 64) at worst.

@@ -24,7 +24,7 @@ class Sampler {
   virtual ~Sampler() = default;
 
   // One of `enabled`, which is not empty.
-  virtual TaskId choose(std::span<const TaskId> enabled) = 0;
+  virtual TaskId choose(ContextBits enabled) = 0;
 
   // In which of `ways` ways, 2 or more, the context that makes the step goes on.
   virtual std::size_t pick(std::size_t /*ways*/) { return 0; }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include <boost/container/flat_set.hpp>
 
 #include "gang/call_site.h"
+#include "sim/schedule/context_bits.h"
 #include "sim/schedule/schedule.h"
 
 namespace gang::sim {
@@ -79,16 +79,18 @@ class AccessModes {
   std::uint8_t bits_ = 0;
 };
 
+// By mode.
+inline constexpr std::array<AccessModes, access_modes> conflicting_modes = [] {
+  std::array<AccessModes, access_modes> found;
+  for (std::size_t a = 0; a < access_modes; ++a)
+    for (std::size_t b = 0; b < access_modes; ++b)
+      if (conflict(static_cast<AccessMode>(a), static_cast<AccessMode>(b)))
+        found[a].add(static_cast<AccessMode>(b));
+  return found;
+}();
+
 constexpr AccessModes AccessModes::conflicting_with(AccessMode mode) noexcept {
-  constexpr std::array<AccessModes, access_modes> by_mode = [] {
-    std::array<AccessModes, access_modes> found;
-    for (std::size_t a = 0; a < access_modes; ++a)
-      for (std::size_t b = 0; b < access_modes; ++b)
-        if (conflict(static_cast<AccessMode>(a), static_cast<AccessMode>(b)))
-          found[a].add(static_cast<AccessMode>(b));
-    return found;
-  }();
-  return by_mode[static_cast<std::size_t>(mode)];
+  return conflicting_modes[static_cast<std::size_t>(mode)];
 }
 
 // Something that a step did which may not commute with what another context did.
@@ -151,7 +153,7 @@ struct StepChoice {
   std::uint32_t first_mark = 0;     // of the step, in StepLog::marks
   std::uint32_t first_access = 0;   // in StepLog::accesses
   std::uint32_t first_enabled = 0;  // in StepLog::enabled; of a pick: in StepLog::ways
-  std::uint32_t enabled_count = 0;  // the chosen one included
+  std::uint32_t enabled_size = 0;   // there
   bool is_pick = false;
 };
 
@@ -159,11 +161,11 @@ struct StepLog {
   std::vector<StepMark> marks;
   std::vector<Access> accesses;
   std::vector<StepChoice> choices;
-  std::vector<TaskId> enabled;     // of the choices that are no picks, ascending
-  std::vector<Access> ways;        // of the picks
-  std::vector<StepKey> contexts;   // by TaskId
-  std::vector<std::string> names;  // of contexts, by TaskId; empty: a rank's program
-  std::vector<TaskId> parents;     // who started it, by TaskId; no_task: nobody
+  std::vector<std::uint64_t> enabled;  // of the choices that are no picks: words of ContextBits
+  std::vector<Access> ways;            // of the picks
+  std::vector<StepKey> contexts;       // by TaskId
+  std::vector<std::string> names;      // of contexts, by TaskId; empty: a rank's program
+  std::vector<TaskId> parents;         // who started it, by TaskId; no_task: nobody
   std::vector<TakenByAny> taken;
   AnyReceives any_receives;  // of this run
   // Who called first on a gang of a foreign backend, by the rank's place in it.
@@ -185,18 +187,23 @@ struct StepLog {
         is_last(step) ? accesses.end() : accesses.begin() + choices[step + 1].first_access);
   }
 
-  // Who could have made the step, or the ways of a pick.
-  auto enabled_at(const StepChoice& choice) const noexcept {
-    return std::views::iota(choice.first_enabled, choice.first_enabled + choice.enabled_count) |
-           std::views::transform([this, is_pick = choice.is_pick](std::uint32_t i) {
-             return is_pick ? ways[i].object : contexts[enabled[i]];
-           });
+  // Who could have made the step, the chosen one included; empty for picks.
+  ContextBits enabled_at(const StepChoice& choice) const noexcept {
+    if (choice.is_pick) return ContextBits({});
+    return ContextBits(std::span(enabled).subspan(choice.first_enabled, choice.enabled_size));
   }
 
   // The ways of a pick; empty for other choices.
   std::span<const Access> ways_at(const StepChoice& choice) const noexcept {
     if (!choice.is_pick) return {};
-    return std::span(ways).subspan(choice.first_enabled, choice.enabled_count);
+    return std::span(ways).subspan(choice.first_enabled, choice.enabled_size);
+  }
+
+  // Calls `f` with each of those who could have made the step, or the names of the ways of a pick.
+  template <typename F>
+  void for_each_enabled(const StepChoice& choice, const F& f) const {
+    for (const Access& way : ways_at(choice)) f(way.object);
+    for (const TaskId task : enabled_at(choice)) f(contexts[task]);
   }
 
   void clear() noexcept;

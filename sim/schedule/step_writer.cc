@@ -11,8 +11,6 @@ constexpr StepKey rank_key = 0x72616e6b;
 constexpr StepKey end_key = 0x656e64;
 
 // Of a log: some hundred MiB.
-constexpr std::size_t most_marks = 4'000'000;
-constexpr std::size_t most_enabled = 16'000'000;
 
 }  // namespace
 
@@ -27,32 +25,6 @@ void StepWriter::begin_log(int world_size) {
   first_enabled_ = 0;
   rests_ = true;
   is_full_ = false;
-}
-
-std::span<TaskId> StepWriter::note_enabled(const RunnableSet& runnable) {
-  std::vector<TaskId>& all = log_.enabled;
-  if (all.size() > most_enabled) give_up();
-  if (is_full_) all.clear();
-  first_enabled_ = all.size();
-  runnable.for_each([&all](TaskId id) { all.push_back(id); });
-  return std::span(all).subspan(first_enabled_);
-}
-
-void StepWriter::note_choice(std::span<const TaskId> enabled, TaskId chosen) {
-  if (is_full_) return;
-  log_.enabled.resize(first_enabled_ + enabled.size());
-  add_choice(log_.contexts[chosen], first_enabled_, enabled.size());
-}
-
-inline StepChoice& StepWriter::add_choice(StepKey chosen, std::size_t first_enabled,
-                                          std::size_t enabled_count) {
-  return log_.choices.emplace_back(
-      StepChoice{.chosen = chosen,
-                 .task = current_,
-                 .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
-                 .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
-                 .first_enabled = static_cast<std::uint32_t>(first_enabled),
-                 .enabled_count = static_cast<std::uint32_t>(enabled_count)});
 }
 
 void StepWriter::note_pick(std::span<const Access> ways, std::size_t chosen) {
@@ -88,13 +60,6 @@ void StepWriter::started(TaskId child, std::string name) {
   log_.parents[child] = rests_ ? no_task : current_;
   made_.resize(log_.contexts.size(), 0);
   mark(StepMark::Kind::start, child);
-}
-
-void StepWriter::access(const Access& access) {
-  if (rests_ || is_full_) return;
-  log_.accesses.push_back(access);
-  mark(StepMark::Kind::access, log_.accesses.size() - 1);
-  if (log_.marks.size() > most_marks) give_up();
 }
 
 StepKey StepWriter::new_object() {

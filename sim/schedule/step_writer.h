@@ -48,10 +48,10 @@ class StepWriter {
     current_ = task;
     rests_ = false;
   }
-  // Those who can make the next step, to be made fewer from the end. Then, of those that are left,
-  // who makes it; the writer has begun that step.
-  std::span<TaskId> note_enabled(const RunnableSet& runnable);
-  void note_choice(std::span<const TaskId> enabled, TaskId chosen);
+  // Those who can make the next step, as ContextBits, some of which may be cleared. Then who makes
+  // it, once that step has begun.
+  std::span<std::uint64_t> note_enabled(const RunnableSet& runnable);
+  void note_choice(TaskId chosen);
   // The current context goes on in one of `ways`: a step of its own, which does what that says.
   void note_pick(std::span<const Access> ways, std::size_t chosen);
 
@@ -67,8 +67,12 @@ class StepWriter {
   void mark(StepMark::Kind kind, std::uint64_t value) {
     if (!rests_ && !is_full_) log_.marks.push_back({kind, current_, value});
   }
-  StepChoice& add_choice(StepKey chosen, std::size_t first_enabled, std::size_t enabled_count);
-  void give_up() noexcept;
+  StepChoice& add_choice(StepKey chosen, std::size_t first_enabled, std::size_t enabled_size);
+  [[gnu::cold]] void give_up() noexcept;
+
+  // Of a log: some hundred MiB.
+  static constexpr std::size_t most_marks = 4'000'000;
+  static constexpr std::size_t most_enabled = 16'000'000;
 
   StepLog log_;
   std::vector<std::uint64_t> made_;  // objects and contexts, by context
@@ -78,5 +82,45 @@ class StepWriter {
   bool rests_ = true;
   bool is_full_ = false;
 };
+
+[[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
+  if (rests_ || is_full_) return;
+  log_.accesses.push_back(access);
+  mark(StepMark::Kind::access, log_.accesses.size() - 1);
+  if (log_.marks.size() > most_marks) [[unlikely]]
+    give_up();
+}
+
+// The three below are a part of every choice.
+
+[[gnu::always_inline]] inline std::span<std::uint64_t> StepWriter::note_enabled(
+    const RunnableSet& runnable) {
+  std::vector<std::uint64_t>& all = log_.enabled;
+  if (all.size() > most_enabled) [[unlikely]]
+    give_up();
+  if (is_full_) [[unlikely]]
+    all.clear();
+  first_enabled_ = all.size();
+  for (const std::uint64_t word : runnable.bits().words()) all.push_back(word);
+  return std::span(all).subspan(first_enabled_);
+}
+
+[[gnu::always_inline]] inline StepChoice& StepWriter::add_choice(StepKey chosen,
+                                                                 std::size_t first_enabled,
+                                                                 std::size_t enabled_size) {
+  return log_.choices.emplace_back(
+      StepChoice{.chosen = chosen,
+                 .task = current_,
+                 .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
+                 .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
+                 .first_enabled = static_cast<std::uint32_t>(first_enabled),
+                 .enabled_size = static_cast<std::uint32_t>(enabled_size)});
+}
+
+[[gnu::always_inline]] inline void StepWriter::note_choice(TaskId chosen) {
+  if (is_full_) [[unlikely]]
+    return;
+  add_choice(log_.contexts[chosen], first_enabled_, log_.enabled.size() - first_enabled_);
+}
 
 }  // namespace gang::sim

@@ -7,6 +7,7 @@
 
 #include "sim/schedule/replay_scheduler.h"
 #include "sim/schedule/sampler.h"
+#include "tests/sim/schedule/logs.h"
 #include "tests/sim/schedule/no_any_receives.h"
 
 namespace gang::sim {
@@ -50,7 +51,8 @@ TEST(Guide, BeginsAsItIsTold) {
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 2);
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 2), 1);
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 1), 1);
-  EXPECT_TRUE(std::ranges::equal(guide.log().enabled_at(guide.log().choices[0]), key));
+  EXPECT_THAT(test::enabled_at(guide.log(), guide.log().choices[0]),
+              testing::ElementsAreArray(key));
 }
 
 TEST(Guide, SaysThatItsBeginningDoesNotFit) {
@@ -85,7 +87,7 @@ TEST(Guide, AContextDoesNotRunWhileItsMutexIsHeld) {
   EXPECT_EQ(guide.choose(runnable_of({1, 2}), 0), 1);
   guide.took(50);
   EXPECT_EQ(guide.choose(runnable_of({0, 2}), 1), 2);
-  EXPECT_EQ(guide.log().choices.back().enabled_count, 1U);
+  EXPECT_EQ(test::enabled_at(guide.log(), guide.log().choices.back()).size(), 1U);
   guide.released(50);
   EXPECT_EQ(guide.choose(runnable_of({0}), 2), 0);
 }
@@ -160,7 +162,8 @@ TEST(Guide, KnowsNothingOfTheMutexesOfAnEarlierRun) {
   guide.choose(runnable_of({1}), no_task);
   guide.took(50);
   guide.choose(runnable_of({0, 2}), 1);
-  EXPECT_EQ(guide.log().choices.back().enabled_count, 2U) << "nobody wants it";
+  EXPECT_EQ(test::enabled_at(guide.log(), guide.log().choices.back()).size(), 2U)
+      << "nobody wants it";
 }
 
 TEST(Guide, EveryRunBeginsUncut) {
@@ -174,7 +177,7 @@ TEST(Guide, EveryRunBeginsUncut) {
 
 class LastFirst final : public Sampler {
  public:
-  TaskId choose(std::span<const TaskId> enabled) override { return enabled.back(); }
+  TaskId choose(ContextBits enabled) override { return *std::ranges::max_element(enabled); }
   void note_step(const SampledStep&) override {}
 };
 
@@ -200,7 +203,7 @@ TEST(Guide, PicksTheFirstWayAndElseThatOfItsBeginning) {
   const StepLog& log = guide.log();
   ASSERT_EQ(log.choices.size(), 2U);
   EXPECT_EQ(log.choices[1].chosen, 73U);
-  EXPECT_TRUE(std::ranges::equal(log.enabled_at(log.choices[1]), std::vector{71, 72, 73}));
+  EXPECT_THAT(test::enabled_at(log, log.choices[1]), testing::ElementsAre(71, 72, 73));
   ASSERT_EQ(log.ways_at(log.choices[1]).size(), 3U);
   EXPECT_TRUE(log.ways_at(log.choices[0]).empty());
   EXPECT_EQ(log.accesses.back().object, 73U);

@@ -1,11 +1,20 @@
 // Logs of steps, made by hand.
 #pragma once
 
+#include <vector>
+
 #include "sim/schedule/step_log.h"
 
 namespace gang::sim::test {
 
-// A log of `contexts` contexts, whose keys are 100, 101, ...
+// Who could have made the step, or the ways of a pick.
+inline std::vector<StepKey> enabled_at(const StepLog& log, const StepChoice& choice) {
+  std::vector<StepKey> enabled;
+  log.for_each_enabled(choice, [&enabled](StepKey key) { enabled.push_back(key); });
+  return enabled;
+}
+
+// A log of `contexts` contexts, 63 at most, whose keys are 100, 101, ...
 class LogWriter {
  public:
   explicit LogWriter(std::size_t contexts) {
@@ -16,14 +25,13 @@ class LogWriter {
 
   LogWriter& step(TaskId task) {
     task_ = task;
-    const auto contexts = static_cast<TaskId>(log_.contexts.size());
     log_.choices.push_back({.chosen = log_.contexts[task],
                             .task = task,
                             .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
                             .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
                             .first_enabled = static_cast<std::uint32_t>(log_.enabled.size()),
-                            .enabled_count = contexts});
-    for (TaskId enabled = 0; enabled < contexts; ++enabled) log_.enabled.push_back(enabled);
+                            .enabled_size = 1});
+    log_.enabled.push_back((std::uint64_t{1} << log_.contexts.size()) - 1);
     return *this;
   }
   LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {

@@ -24,14 +24,14 @@ KnownContests two_writers(int steps) {
 // The order in which two contexts take their steps, each of which writes the object.
 std::string order(Sampler& sampler, int steps_of_each) {
   std::string order;
-  std::vector<TaskId> left = {0, 1};
+  std::uint64_t left = 0b11;
   std::map<TaskId, int> made;
   const std::vector<Access> accesses = {{.mode = AccessMode::write, .object = 1}};
-  while (!left.empty()) {
-    const TaskId task = sampler.choose(left);
+  while (left != 0) {
+    const TaskId task = sampler.choose(ContextBits({&left, 1}));
     sampler.note_step({task, 100 + task, accesses});
     order += task == 0 ? 'a' : 'b';
-    if (++made[task] == steps_of_each) std::erase(left, task);
+    if (++made[task] == steps_of_each) left &= ~(std::uint64_t{1} << task);
   }
   return order;
 }

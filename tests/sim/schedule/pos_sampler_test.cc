@@ -25,11 +25,11 @@ std::string order(const Objects& objects, std::uint64_t seed) {
   std::string order;
   std::vector<std::size_t> made(objects.size(), 0);
   for (;;) {
-    std::vector<TaskId> left;
+    std::uint64_t left = 0;
     for (TaskId task = 0; task < objects.size(); ++task)
-      if (made[task] < objects[task].size()) left.push_back(task);
-    if (left.empty()) return order;
-    const TaskId task = sampler->choose(left);
+      if (made[task] < objects[task].size()) left |= std::uint64_t{1} << task;
+    if (left == 0) return order;
+    const TaskId task = sampler->choose(ContextBits({&left, 1}));
     const std::vector<Access> accesses = {
         {.mode = AccessMode::write, .object = objects[task][made[task]]}};
     sampler->note_step({task, 100 + task, accesses});
@@ -80,11 +80,11 @@ TEST(PosSampler, AStepThatIsNotKnownIsDrawnAnewEachTime) {
   int last = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const auto sampler = make_pos_sampler(seed, nothing);
-    const std::vector<TaskId> both = {0, 1};
+    const std::uint64_t both = 0b11;
     const std::vector<Access> accesses = {{.mode = AccessMode::write, .object = 1}};
     bool is_last = true;
     for (int made = 0; made < 8; ++made) {
-      if (sampler->choose(both) == 1) is_last = false;
+      if (sampler->choose(ContextBits({&both, 1})) == 1) is_last = false;
       sampler->note_step({0, 100, accesses});
     }
     if (is_last) ++last;

@@ -58,7 +58,7 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
     ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));
   }
   std::vector<TaskId> members;
-  set.for_each([&members](TaskId id) { members.push_back(id); });
+  for (const TaskId id : set.bits()) members.push_back(id);
   EXPECT_THAT(members, testing::ElementsAreArray(model));
 }
 

@@ -1,6 +1,5 @@
 #include "sim/schedule/step_log.h"
 
-#include <algorithm>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -45,9 +44,9 @@ TEST(StepLog, WhoCouldHaveMadeAStepOrTheWaysOfAPick) {
   log.ways = {access(70, AccessMode::read), access(71, AccessMode::write),
               access(72, AccessMode::write)};
   log.choices.push_back(
-      {.chosen = 72, .task = 1, .first_enabled = 1, .enabled_count = 2, .is_pick = true});
-  EXPECT_TRUE(std::ranges::equal(log.enabled_at(log.choices[0]), std::vector{100, 101}));
-  EXPECT_TRUE(std::ranges::equal(log.enabled_at(log.choices[1]), std::vector{71, 72}));
+      {.chosen = 72, .task = 1, .first_enabled = 1, .enabled_size = 2, .is_pick = true});
+  EXPECT_THAT(test::enabled_at(log, log.choices[0]), testing::ElementsAre(100, 101));
+  EXPECT_THAT(test::enabled_at(log, log.choices[1]), testing::ElementsAre(71, 72));
   EXPECT_TRUE(log.ways_at(log.choices[0]).empty());
   EXPECT_EQ(log.ways_at(log.choices[1]).size(), 2U);
 }
