@@ -1,5 +1,6 @@
 // How many schedules of a small program an exploration runs per second.
 #include "sim/further_runs/every_schedule.h"
+#include "sim/schedule/known_contests.h"
 #include "tools/benchmarks/simulated_run.h"
 
 namespace gang::benchmarks {
@@ -30,10 +31,30 @@ void three_messages_of_three(sim::SimulatedRank& rank) {
   root.all_reduce(view_of(value), ReduceOperation::sum);
 }
 
+// Of all runs of an exploration: steps that do not commute with one of another context.
+std::uint64_t contested_choices(const sim::SimulationOptions& options,
+                                void (*program)(sim::SimulatedRank&)) {
+  const sim::RunAgain again = [program](const sim::SimulationOptions& guided) {
+    return sim::Simulation(guided).run(program);
+  };
+  sim::KnownContests known;
+  sim::run_every_schedule(options, again, [&known](const sim::ExploredRun& ran) {
+    known.learn(ran.guide->log());
+    return true;
+  });
+  std::uint64_t contested = 0;
+  sim::run_every_schedule(options, again, [&](const sim::ExploredRun& ran) {
+    contested += known.contested_steps(ran.guide->log());
+    return true;
+  });
+  return contested;
+}
+
 // The exploration of every schedule. Items are runs.
 void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&),
                     std::uint64_t classes) {
   const sim::SimulationOptions options{.world_size = 4, .context = sim::ContextKind::fiber};
+  const std::uint64_t contested = contested_choices(options, program);
   std::int64_t runs = 0;
   for ([[maybe_unused]] auto iteration : state) {
     const sim::EverySchedule every = sim::run_every_schedule(
@@ -50,6 +71,8 @@ void every_schedule(benchmark::State& state, void (*program)(sim::SimulatedRank&
     runs += static_cast<std::int64_t>(every.classes);
   }
   state.SetItemsProcessed(runs);
+  state.counters["contested_choices"] = benchmark::Counter(
+      static_cast<double>(contested), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 // One exploration after the other on each of two processors.

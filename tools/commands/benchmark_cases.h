@@ -43,8 +43,9 @@ using RunCase = std::function<std::optional<MeasuredCase>(const std::string& nam
 // What messages of 16,384 ranks cost, and what is said about them if they deadlock.
 std::vector<Benchmark> message_benchmarks(const RunCase& runner = run_case);
 
-// How many schedules of a small program an exploration runs per second.
-Benchmark exploration_benchmark(const RunCase& runner = run_case);
+// How many schedules of a small program an exploration runs per second, and how many contested
+// choices it records then.
+std::vector<Benchmark> exploration_benchmarks(const RunCase& runner = run_case);
 
 // The slowest of the reductions, against the loop that one would write for it.
 Benchmark reduction_benchmark(const RunCase& runner = run_case);

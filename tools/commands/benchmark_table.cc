@@ -280,7 +280,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back({"random property cases", measure_property_cases});
   for (Benchmark& line : message_benchmarks()) table.push_back(std::move(line));
   table.push_back(recording_benchmark());
-  table.push_back(exploration_benchmark());
+  for (Benchmark& line : exploration_benchmarks()) table.push_back(std::move(line));
   table.push_back(mesh(131'072, 1.5, 5));
   table.push_back(hybrid_step());
   if (!is_quick) table.push_back(mesh(1'048'576, 5, 12));
