@@ -22,8 +22,7 @@ void first_of_many(SimulatedRank& rank) {
 std::vector<std::uint64_t> classes_with(int jobs, EverySchedule& seen, std::size_t most = 1000) {
   std::vector<std::uint64_t> classes;
   seen = run_every_schedule(
-      {.world_size = 6, .context = ContextKind::fiber},
-      [](const SimulationOptions& guided) { return run(guided, first_of_many); },
+      {.world_size = 6}, [](const SimulationOptions& guided) { return run(guided, first_of_many); },
       [&](const ExploredRun& ran) {
         classes.push_back(class_of(ran.guide->log()));
         return classes.size() < most;
@@ -57,7 +56,7 @@ TEST(ParallelWaves, ARunThatThrowsIsHandedOver) {
   std::atomic<int> runs{0};
   const auto explore = [&runs](int jobs) {
     run_every_schedule(
-        {.world_size = 5, .context = ContextKind::fiber},
+        {.world_size = 5},
         [&runs](const SimulationOptions& guided) {
           if (++runs > 5) throw std::runtime_error("no more");
           return run(guided, first_of_many);
