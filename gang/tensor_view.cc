@@ -70,12 +70,6 @@ bool is_row_major(const Shape& shape, const std::int64_t* strides) {
   return true;
 }
 
-[[noreturn, gnu::cold]] void throw_bad_slice(const TensorView& tensor, std::int64_t first,
-                                             std::int64_t count) {
-  throw InvalidArgument("slice of " + std::to_string(count) + " elements at " +
-                        std::to_string(first) + " is not within " + to_string(tensor));
-}
-
 }  // namespace
 
 TensorView TensorView::from_dlpack(const DLTensor& tensor) {
@@ -111,13 +105,12 @@ TensorView TensorView::reshaped(const Shape& shape) const {
 }
 
 TensorView TensorView::slice(std::int64_t first, std::int64_t count) const {
-  if (first < 0 || count < 0 || first > this->count() - count) [[unlikely]]
-    throw_bad_slice(*this, first, count);
-  std::byte* const data = data_ == nullptr
-                              ? nullptr
-                              : data_ + static_cast<std::size_t>(first) * gang::size_bytes(type_);
-  TensorView view(data, type_, Shape::vector(count), device_);
-  view.contiguous_ = contiguous_;
+  if (first < 0 || count < 0 || first > this->count() - count)
+    throw InvalidArgument("slice of " + std::to_string(count) + " elements at " +
+                          std::to_string(first) + " is not within " + to_string(*this));
+  TensorView view = *this;
+  view.shape_ = Shape::vector(count);
+  if (data_ != nullptr) view.data_ += static_cast<std::size_t>(first) * gang::size_bytes(type_);
   return view;
 }
 
