@@ -65,10 +65,11 @@ void FiberSwitcher::expect(TaskId task) noexcept {
   // be most of the cost of a switch.
   if (task >= frames_.size() || frames_[task] == nullptr) return;
   constexpr std::ptrdiff_t line_bytes = 64;
-  constexpr std::ptrdiff_t lines_below = 9;
-  constexpr std::ptrdiff_t lines = 22;
+  // What a call that blocks has of it; more would fill the queues for lines that nobody uses.
+  constexpr std::ptrdiff_t lines_below = 5;
+  constexpr std::ptrdiff_t lines = 10;
   const std::byte* frame = frames_[task] - lines_below * line_bytes;
-#pragma GCC unroll 22
+#pragma GCC unroll 10
   for (std::ptrdiff_t line = 0; line < lines; ++line)
     __builtin_prefetch(frame + line * line_bytes, 1);
 }
