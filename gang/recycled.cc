@@ -1,34 +1,17 @@
 #include "gang/recycled.h"
 
-#include <bit>
-
 namespace gang {
 namespace {
 
-// Calls `f` with the KeptMemory whose pieces hold so many bytes, the next power of two; false: none
-// does.
-template <typename F>
+constexpr std::size_t largest_piece = 4096;
+
+// Calls `f` with the KeptMemory of the smallest pieces, each a power of two, that hold so many
+// bytes; false: none do.
+template <std::size_t piece_bytes = 32, typename F>
 bool with_pieces_of(std::size_t bytes, const F& f) {
-  switch (std::bit_width((bytes - 1) / 32)) {
-    case 0:
-      return f(KeptMemory<32>()), true;
-    case 1:
-      return f(KeptMemory<64>()), true;
-    case 2:
-      return f(KeptMemory<128>()), true;
-    case 3:
-      return f(KeptMemory<256>()), true;
-    case 4:
-      return f(KeptMemory<512>()), true;
-    case 5:
-      return f(KeptMemory<1024>()), true;
-    case 6:
-      return f(KeptMemory<2048>()), true;
-    case 7:
-      return f(KeptMemory<4096>()), true;
-    default:
-      return false;
-  }
+  if (bytes <= piece_bytes) return f(KeptMemory<piece_bytes>()), true;
+  if constexpr (piece_bytes < largest_piece) return with_pieces_of<2 * piece_bytes>(bytes, f);
+  return false;
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ class Recycled {
   }
 };
 
-// The memory of dropped lists of some kilobytes at most, for lists of about their size.
+// The memory of dropped lists of some kilobytes at most, for lists of about their size; larger ones
+// are allocated and freed. What was taken for `bytes`, by any thread, is given back with the same.
 void* take_list_memory(std::size_t bytes);
 void give_back_list_memory(void* memory, std::size_t bytes) noexcept;
 
@@ -98,6 +99,7 @@ class RecyclingAllocator {
   friend bool operator==(const RecyclingAllocator&, const RecyclingAllocator&) = default;
 };
 
+// A list in such memory.
 template <typename T>
 using RecycledList = std::vector<T, RecyclingAllocator<T>>;
 

@@ -58,7 +58,7 @@ class Choices {
     return !asks_scheduler_ && !is_recording_ && guide_ == nullptr;
   }
 
-  // Whether it is consulted where so many contexts can run. A Guide is even where there is only
+  // Whether it is consulted where so many contexts can run: a Guide is, even where there is only
   // one.
   bool are_made_by_scheduler(std::size_t runnable) const noexcept {
     return runnable > 1 ? asks_scheduler_ : is_guided_;

@@ -83,6 +83,8 @@ class StepWriter {
   bool is_full_ = false;
 };
 
+// What every step of an exploration comes through, compiled into its callers.
+
 [[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
   log_.accesses.push_back(access);
@@ -90,8 +92,6 @@ class StepWriter {
   if (log_.marks.size() > most_marks) [[unlikely]]
     give_up();
 }
-
-// The three below are a part of every choice.
 
 [[gnu::always_inline]] inline std::span<std::uint64_t> StepWriter::note_enabled(
     const RunnableSet& runnable) {
