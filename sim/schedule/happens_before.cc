@@ -52,6 +52,7 @@ void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
   contested_.read(log, known);
   if (contested_.steps() == 0) return;
   begin(log);
+  left_ = contested_.uses();
   for (std::uint32_t step = 0; step < contested_.steps(); ++step) take_step(step, log);
 }
 
@@ -71,12 +72,6 @@ void HappensBefore::begin(const StepLog& log) {
   make_room(history_clocks_, contested_.objects() * access_modes);
 }
 
-inline bool HappensBefore::is_to_contested(std::uint32_t access) const noexcept {
-  return std::ranges::any_of(contested_.of_access(access), [this](std::uint32_t object) {
-    return contested_.is_contested(object);
-  });
-}
-
 void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
   const TaskId context = log.choices[step].task;
   const Clock clock = row(now_, context);
@@ -87,13 +82,17 @@ void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
   bool has_accessed = false;
   bool has_learned = false;
   bool rests = false;
-  for (const StepMark& mark : log.marks_of(step)) switch (mark.kind) {
-      case StepMark::Kind::access:
-        has_accessed = true;
-        has_learned = false;
-        if (const auto index = static_cast<std::uint32_t>(mark.value); is_to_contested(index))
-          access(clock, step, index, log.accesses[index].mode);
-        break;
+  std::size_t accessed = log.choices[step].first_access;
+  const auto access_up_to = [&](std::size_t end) {
+    if (accessed == end) return;
+    has_accessed = true;
+    has_learned = false;
+    accessed = end;
+    while (!left_.empty() && left_.front().access < end) take_access(clock, step, log);
+  };
+  for (const StepMark& mark : log.marks_of(step)) {
+    access_up_to(mark.accesses);
+    switch (mark.kind) {
       case StepMark::Kind::publish:
         join(clock, published(mark.value));
         break;
@@ -116,6 +115,8 @@ void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
         rests = true;
         break;
     }
+  }
+  access_up_to(log.accesses_up_to(step));
   copy(has_learned ? clock_of_accesses_.data() : clock, row(clocks_, step));
   if (rests) rest();
 }
@@ -143,17 +144,20 @@ void HappensBefore::join_published(StepKey from, Clock into) noexcept {
     join(row(published_clocks_, number), into);
 }
 
-void HappensBefore::access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode) {
-  const std::span<const std::uint32_t> objects = contested_.of_access(index);
-  const AccessInStep now{step, index, mode};
-  find_races(clock, now, objects);
-  const AccessModes conflicting = AccessModes::conflicting_with(mode);
-  for (const std::uint32_t object : objects)
-    (histories_[object].clocks & conflicting).for_each([&](AccessMode other) {
-      join(history_clock(object, other), clock);
+void HappensBefore::take_access(Clock clock, std::uint32_t step, const StepLog& log) {
+  const std::uint32_t index = left_.front().access;
+  const auto end =
+      std::ranges::find_if(left_, [index](const Use& use) { return use.access != index; });
+  const std::span<const Use> uses(left_.begin(), end);
+  left_ = left_.subspan(uses.size());
+  const AccessInStep now{step, index, log.accesses[index].mode};
+  find_races(clock, now, uses);
+  const AccessModes conflicting = AccessModes::conflicting_with(now.mode);
+  for (const Use& use : uses)
+    (histories_[use.object].clocks & conflicting).for_each([&](AccessMode other) {
+      join(history_clock(use.object, other), clock);
     });
-  for (const std::uint32_t object : objects)
-    if (contested_.is_contested(object)) note(now, clock, object);
+  for (const Use& use : uses) note(now, clock, use.object);
 }
 
 void HappensBefore::note(const AccessInStep& access, Clock clock, std::uint32_t object) {
@@ -170,11 +174,10 @@ void HappensBefore::note(const AccessInStep& access, Clock clock, std::uint32_t 
 }
 
 // From the latest step back: what comes before a step that is found does not race itself.
-void HappensBefore::find_races(Clock clock, const AccessInStep& now,
-                               std::span<const std::uint32_t> objects) {
+void HappensBefore::find_races(Clock clock, const AccessInStep& now, std::span<const Use> uses) {
   earlier_.clear();
-  for (const std::uint32_t object : objects) {
-    const ObjectHistory& history = histories_[object];
+  for (const Use& use : uses) {
+    const ObjectHistory& history = histories_[use.object];
     if ((history.clocks & AccessModes::conflicting_with(now.mode)).empty()) continue;
     for (const AccessInStep& access : history.accesses)
       if (access.step != now.step && conflict(access.mode, now.mode) &&

@@ -49,6 +49,8 @@ class HappensBefore {
   using Clock = std::uint32_t*;
   using Clocks = std::vector<std::uint32_t>;
 
+  using Use = ContestedObjects::Use;
+
   struct AccessInStep {
     std::uint32_t step = 0;
     std::uint32_t access = 0;
@@ -63,10 +65,10 @@ class HappensBefore {
   void begin(const StepLog& log);
   void take_step(std::uint32_t step, const StepLog& log);
   void rest();
-  bool is_to_contested(std::uint32_t access) const noexcept;
-  void access(Clock clock, std::uint32_t step, std::uint32_t index, AccessMode mode);
+  // The first of the accesses that are left.
+  void take_access(Clock clock, std::uint32_t step, const StepLog& log);
   void note(const AccessInStep& access, Clock clock, std::uint32_t object);
-  void find_races(Clock clock, const AccessInStep& now, std::span<const std::uint32_t> objects);
+  void find_races(Clock clock, const AccessInStep& now, std::span<const Use> uses);
   void join_published(StepKey from, Clock into) noexcept;
   Clock published(StepKey object);
 
@@ -93,6 +95,7 @@ class HappensBefore {
   Clocks published_clocks_;
   Clocks carried_;
   ContestedObjects contested_;
+  std::span<const Use> left_;             // of its uses
   std::vector<ObjectHistory> histories_;  // of objects, of those that are contested
   Clocks history_clocks_;                 // by object and mode
   std::vector<AccessInStep> earlier_;

@@ -1,6 +1,7 @@
 // What the contexts of a run did to each other, step by step.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <compare>
@@ -99,6 +100,7 @@ struct Access {
   AccessMode mode = AccessMode::read;
   std::int32_t tag = 0;   // message only
   std::int32_t rank = 0;  // who, as a root rank
+  TaskId task = 0;        // the context; of what is in a log
   StepKey object = 0;     // message: the mailbox
   StepKey operation = 0;  // the operation that did it, where there is one
   CallSite site;          // where
@@ -128,11 +130,10 @@ struct TakenByAny {
   CallSite site;
 };
 
-// Something that a step did, or had to come after. A step is what a context does from one call to
-// the next.
+// Something that a step had to come after, or that comes after it, between its accesses. A step is
+// what a context does from one call to the next.
 struct StepMark {
   enum class Kind : std::uint8_t {
-    access,   // value: an index in StepLog::accesses
     publish,  // who joins the object `value` from now on comes after this
     join,     // this comes after all that was published for the object
     carry,    // what was published for the object `value` ...
@@ -140,8 +141,8 @@ struct StepMark {
     rest,     // no context could run: what follows comes after all that was; ends the step
     start,    // the context `value` begins, after this
   };
-  Kind kind = Kind::access;
-  TaskId task = 0;
+  Kind kind = Kind::publish;
+  std::uint32_t accesses = 0;  // of the run, before it
   std::uint64_t value = 0;
 };
 
@@ -182,9 +183,17 @@ struct StepLog {
                      is_last(step) ? marks.end() : marks.begin() + choices[step + 1].first_mark);
   }
   std::span<const Access> accesses_of(std::size_t step) const noexcept {
-    return std::span(
-        accesses.begin() + choices[step].first_access,
-        is_last(step) ? accesses.end() : accesses.begin() + choices[step + 1].first_access);
+    return std::span(accesses).subspan(choices[step].first_access,
+                                       accesses_up_to(step) - choices[step].first_access);
+  }
+  // Which step did the access, an index. Requires that there is such a step.
+  std::size_t step_of(std::size_t access) const noexcept {
+    const auto after = std::ranges::upper_bound(choices, access, {}, &StepChoice::first_access);
+    return static_cast<std::size_t>(after - choices.begin()) - 1;
+  }
+  // Those of the step, and of those before it.
+  std::size_t accesses_up_to(std::size_t step) const noexcept {
+    return is_last(step) ? accesses.size() : choices[step + 1].first_access;
   }
 
   // Who could have made the step, the chosen one included; empty for picks.

@@ -10,8 +10,6 @@ namespace {
 constexpr StepKey rank_key = 0x72616e6b;
 constexpr StepKey end_key = 0x656e64;
 
-// Of a log: some hundred MiB.
-
 }  // namespace
 
 void StepWriter::begin_log(int world_size) {

@@ -65,12 +65,14 @@ class StepWriter {
 
  private:
   void mark(StepMark::Kind kind, std::uint64_t value) {
-    if (!rests_ && !is_full_) log_.marks.push_back({kind, current_, value});
+    if (!rests_ && !is_full_)
+      log_.marks.push_back({kind, static_cast<std::uint32_t>(log_.accesses.size()), value});
   }
   StepChoice& add_choice(StepKey chosen, std::size_t first_enabled, std::size_t enabled_size);
   [[gnu::cold]] void give_up() noexcept;
 
   // Of a log: some hundred MiB.
+  static constexpr std::size_t most_accesses = 4'000'000;
   static constexpr std::size_t most_marks = 4'000'000;
   static constexpr std::size_t most_enabled = 16'000'000;
 
@@ -88,8 +90,8 @@ class StepWriter {
 [[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
   log_.accesses.push_back(access);
-  mark(StepMark::Kind::access, log_.accesses.size() - 1);
-  if (log_.marks.size() > most_marks) [[unlikely]]
+  log_.accesses.back().task = current_;
+  if (log_.accesses.size() > most_accesses || log_.marks.size() > most_marks) [[unlikely]]
     give_up();
 }
 

@@ -7,18 +7,10 @@
 namespace gang::sim {
 namespace {
 
-struct Sent {
-  Access access;
-  TaskId sender = 0;
-};
-
-std::unordered_map<StepKey, Sent> messages_of(const StepLog& log) {
-  std::unordered_map<StepKey, Sent> sent;
-  for (const StepMark& mark : log.marks) {
-    if (mark.kind != StepMark::Kind::access) continue;
-    const Access& access = log.accesses[mark.value];
-    if (access.kind == AccessKind::message) sent.try_emplace(access.operation, access, mark.task);
-  }
+std::unordered_map<StepKey, Access> messages_of(const StepLog& log) {
+  std::unordered_map<StepKey, Access> sent;
+  for (const Access& access : log.accesses)
+    if (access.kind == AccessKind::message) sent.try_emplace(access.operation, access);
   return sent;
 }
 
@@ -27,10 +19,10 @@ std::unordered_map<StepKey, Sent> messages_of(const StepLog& log) {
 std::vector<TakenMessage> taken_messages(const StepLog& log) {
   std::vector<TakenMessage> taken;
   if (log.taken.empty()) return taken;
-  const std::unordered_map<StepKey, Sent> messages = messages_of(log);
+  const std::unordered_map<StepKey, Access> messages = messages_of(log);
   for (const TakenByAny& receive : log.taken)
     if (const auto sent = messages.find(receive.message); sent != messages.end())
-      taken.push_back({receive, sent->second.access, log.names[sent->second.sender]});
+      taken.push_back({receive, sent->second, log.names[sent->second.task]});
   return taken;
 }
 

@@ -8,14 +8,11 @@ namespace {
 // A run in which the receive of rank 0 has taken the message of `sender`.
 sim::StepLog run_of(int sender) {
   sim::StepLog log;
-  for (const int rank : {1, 2}) {
-    log.marks.push_back({.kind = sim::StepMark::Kind::access,
-                         .task = static_cast<sim::TaskId>(rank),
-                         .value = log.accesses.size()});
+  for (const int rank : {1, 2})
     log.accesses.push_back({.kind = sim::AccessKind::message,
                             .rank = rank,
+                            .task = static_cast<sim::TaskId>(rank),
                             .operation = static_cast<sim::StepKey>(rank)});
-  }
   log.names.resize(3);
   log.taken.push_back({.message = static_cast<sim::StepKey>(sender), .rank = 0});
   return log;

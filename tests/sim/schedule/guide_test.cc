@@ -119,7 +119,7 @@ TEST(Guide, LeadsARunThatIsTooLongToBeNoted) {
   guide.choose(runnable_of({0, 1}), no_task);
   for (int i = 0; i < 5'000'000 && !guide.is_full(); ++i) guide.access(written(7));
   EXPECT_TRUE(guide.is_full());
-  EXPECT_THAT(guide.log().marks, testing::IsEmpty());
+  EXPECT_THAT(guide.log().accesses, testing::IsEmpty());
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), 1), 1);
   EXPECT_THAT(guide.log().choices, testing::IsEmpty());
   guide.begin({}, test::no_any_receives);
@@ -207,7 +207,7 @@ TEST(Guide, PicksTheFirstWayAndElseThatOfItsBeginning) {
   ASSERT_EQ(log.ways_at(log.choices[1]).size(), 3U);
   EXPECT_TRUE(log.ways_at(log.choices[0]).empty());
   EXPECT_EQ(log.accesses.back().object, 73U);
-  EXPECT_EQ(log.marks.back().task, 0U);  // a step of the context that picks
+  EXPECT_EQ(log.accesses.back().task, 0U);  // a step of the context that picks
 }
 
 TEST(Guide, SaysThatAWayOfItsBeginningIsNotThere) {

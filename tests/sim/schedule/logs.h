@@ -35,12 +35,11 @@ class LogWriter {
     return *this;
   }
   LogWriter& access(StepKey object, AccessMode mode = AccessMode::write) {
-    mark(StepMark::Kind::access, log_.accesses.size());
-    log_.accesses.push_back({.mode = mode, .object = object});
+    log_.accesses.push_back({.mode = mode, .task = task_, .object = object});
     return *this;
   }
   LogWriter& mark(StepMark::Kind kind, std::uint64_t value = 0) {
-    log_.marks.push_back({kind, task_, value});
+    log_.marks.push_back({kind, static_cast<std::uint32_t>(log_.accesses.size()), value});
     return *this;
   }
 
