@@ -20,6 +20,13 @@ std::string context_of(const Access& access, const std::string& name) {
                       : fmt::format("'{}' of rank {}", name, access.rank);
 }
 
+// Of what a look could have seen.
+std::string to_text_of_arrival(const Contest& contest) {
+  return fmt::format("{} made its call{} before the operation of {}{} was tested",
+                     context_of(contest.second, contest.second_context), place_of(contest.second),
+                     context_of(contest.first, contest.first_context), place_of(contest.first));
+}
+
 }  // namespace
 
 std::string to_text(const Contest& contest) {
@@ -29,6 +36,7 @@ std::string to_text(const Contest& contest) {
   const std::string& second_name = contest.first_context;
   switch (first.kind) {
     case AccessKind::message:
+      if (second.kind == AccessKind::look) return to_text_of_arrival(contest);
       if (contest.receive)
         return fmt::format(
             "the receive from any source on rank {} at {} took the message of {}{}, not that of "
@@ -44,9 +52,7 @@ std::string to_text(const Contest& contest) {
       return fmt::format("{} used a condition before {} did", context_of(first, first_name),
                          context_of(second, second_name));
     case AccessKind::arrival:
-      return fmt::format("{} made its call{} before the operation of {}{} was tested",
-                         context_of(first, first_name), place_of(first),
-                         context_of(second, second_name), place_of(second));
+      return to_text_of_arrival(contest);
     case AccessKind::look:
       return fmt::format("{} tested its operation{} before {} made its call{}",
                          context_of(first, first_name), place_of(first),

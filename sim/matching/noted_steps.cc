@@ -12,8 +12,6 @@ enum class Part : std::uint8_t {
   seat,      // of a member: the order of its calls
   slot,      // the members' calls of one collective, by sequence number
   mailbox,   // of a member: the order of messages to it
-  sent,      // of a member: the messages to it
-  link,      // of a member and a source: the messages between them
   received,  // of a member: the receives that it has posted
   coming,    // of its members, to shrink it
   agreed,    // to shrink it
@@ -31,10 +29,12 @@ StepKey part_of_member(const GangState& gang, Part part, int member) {
   return part_of(gang, part, static_cast<std::uint64_t>(member));
 }
 
-StepKey link_of(const GangState& gang, int source, int destination) {
-  return part_of(
-      gang, Part::link,
-      static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint64_t>(destination));
+// What a receive waits for.
+StepKey awaited_by(const PendingOperation& receive) {
+  const GangState& gang = *receive.gang;
+  const StepKey mailbox = part_of_member(gang, Part::mailbox, receive.member);
+  const int source = receive.call().peer;
+  return source == any_rank ? coming_to(mailbox) : coming_from(gang.root_rank_of(source), mailbox);
 }
 
 // Tells what the call of `pending` does to `object`.
@@ -60,8 +60,7 @@ void look_at(Guide& guide, const PendingOperation& pending) {
     case OperationKind::send:
       return look(part_of_member(gang, Part::received, call.peer));
     case OperationKind::recv:
-      return look(call.peer == any_rank ? part_of_member(gang, Part::sent, pending.member)
-                                        : link_of(gang, call.peer, pending.member));
+      return look(awaited_by(pending));
     case OperationKind::batch:
       if (pending.entries)
         for (const PendingOperation& entry : pending.entries->pendings) look_at(guide, entry);
@@ -158,14 +157,8 @@ void note_broken(Guide& guide, const World& world, const GangState& gang) {
 }
 
 void note_sent(Guide& guide, const PendingOperation& send) {
-  const GangState& gang = *send.gang;
-  const int destination = send.call().peer;
   tell(guide, send, AccessKind::message, AccessMode::write,
-       part_of_member(gang, Part::mailbox, destination));
-  tell(guide, send, AccessKind::arrival, AccessMode::arrive,
-       part_of_member(gang, Part::sent, destination));
-  tell(guide, send, AccessKind::arrival, AccessMode::arrive,
-       link_of(gang, send.member, destination));
+       part_of_member(*send.gang, Part::mailbox, send.call().peer));
 }
 
 void note_receive(Guide& guide, const PendingOperation& receive) {

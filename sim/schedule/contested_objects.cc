@@ -5,11 +5,11 @@
 namespace gang::sim {
 namespace {
 
-// How objects other than those of messages are accessed.
+// How objects are accessed, other than those of receives from any source.
 AccessModes modes_of(const StepLog& log) noexcept {
   AccessModes found;
   for (const Access& access : log.accesses)
-    if (access.kind != AccessKind::message) found.add(access.mode);
+    found.add(access.kind == AccessKind::message ? AccessMode::arrive : access.mode);
   return found;
 }
 
@@ -24,13 +24,13 @@ inline bool ContestedObjects::Object::conflicts() const noexcept {
   return !(conflicting & (of_first | of_others)).empty();
 }
 
-inline void ContestedObjects::note(StepKey object, const Access& access, std::uint32_t index) {
+inline void ContestedObjects::note(const UsedObject& used, TaskId task, std::uint32_t access) {
   const std::uint32_t known = keys_.size();
-  const std::uint32_t number = keys_.number_of(object);
-  if (number == known) objects_.push_back({.first = access.task});
+  const std::uint32_t number = keys_.number_of(used.object);
+  if (number == known) objects_.push_back({.first = task});
   Object& noted = objects_[number];
-  (access.task == noted.first ? noted.of_first : noted.of_others).add(access.mode);
-  uses_.push_back({index, number});
+  (task == noted.first ? noted.of_first : noted.of_others).add(used.mode);
+  uses_.push_back({access, number, used.mode});
 }
 
 void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
@@ -38,14 +38,16 @@ void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
   objects_.clear();
   uses_.clear();
   const AccessModes modes = modes_of(log);
+  const bool are_looked_for = modes.contains(AccessMode::look);
   std::uint32_t index = 0;
   for (const Access& access : log.accesses) {
     if (access.kind == AccessKind::message) {
-      keys_of_access_.clear();
-      add_objects(access, known, keys_of_access_);
-      for (const StepKey key : keys_of_access_) note(key, access, index);
+      of_message_.clear();
+      add_objects(access, known, of_message_);
+      if (are_looked_for) add_arrivals(access, of_message_);
+      for (const UsedObject& used : of_message_) note(used, access.task, index);
     } else if (!(AccessModes::conflicting_with(access.mode) & modes).empty()) {
-      note(access.object, access, index);
+      note({access.object, access.mode}, access.task, index);
     }
     ++index;
   }

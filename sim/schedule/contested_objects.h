@@ -20,6 +20,7 @@ class ContestedObjects {
   struct Use {
     std::uint32_t access = 0;
     std::uint32_t object = 0;
+    AccessMode mode = AccessMode::read;
   };
 
   // Of messages, `known` says which receives could take either of two. O(accesses).
@@ -44,12 +45,12 @@ class ContestedObjects {
     bool conflicts() const noexcept;
   };
 
-  void note(StepKey object, const Access& access, std::uint32_t index);
+  void note(const UsedObject& used, TaskId task, std::uint32_t access);
 
   KeyTable keys_;
   std::vector<Object> objects_;
   std::vector<Use> uses_;
-  std::vector<StepKey> keys_of_access_;
+  std::vector<UsedObject> of_message_;
   std::uint32_t steps_ = 0;
 };
 

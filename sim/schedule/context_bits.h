@@ -71,7 +71,7 @@ class ContextBits {
 
   // The context that goes on where nobody says which: `current`, or else the next greater one, or
   // else the first. no_task: the set is empty.
-  TaskId next_in_order(TaskId current) const noexcept {
+  [[gnu::always_inline]] TaskId next_in_order(TaskId current) const noexcept {
     if (contains(current)) return current;
     const std::size_t word_of_current = current / 64;
     for (std::size_t word = word_of_current; word < words_.size(); ++word) {

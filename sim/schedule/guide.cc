@@ -72,11 +72,13 @@ std::size_t Guide::pick(std::span<const Access> ways) {
 }
 
 [[gnu::always_inline]] inline TaskId Guide::next_awake(ContextBits enabled, TaskId current) {
-  if (beginning_.sleeping.empty()) return enabled.next_in_order(current);
-  awake_.assign(enabled.words().begin(), enabled.words().end());
-  for (const TaskId task : enabled)
-    if (is_asleep(key_of(task))) clear(awake_, task);
-  const TaskId next = ContextBits(awake_).next_in_order(current);
+  if (!beginning_.sleeping.empty()) {
+    awake_.assign(enabled.words().begin(), enabled.words().end());
+    for (const TaskId task : enabled)
+      if (is_asleep(key_of(task))) clear(awake_, task);
+    enabled = ContextBits(awake_);
+  }
+  const TaskId next = enabled.next_in_order(current);
   is_cut_ = next == no_task;
   return next;
 }

@@ -88,7 +88,7 @@ void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
     has_accessed = true;
     has_learned = false;
     accessed = end;
-    while (!left_.empty() && left_.front().access < end) take_access(clock, step, log);
+    while (!left_.empty() && left_.front().access < end) take_access(clock, step);
   };
   for (const StepMark& mark : log.marks_of(step)) {
     access_up_to(mark.accesses);
@@ -144,20 +144,17 @@ void HappensBefore::join_published(StepKey from, Clock into) noexcept {
     join(row(published_clocks_, number), into);
 }
 
-void HappensBefore::take_access(Clock clock, std::uint32_t step, const StepLog& log) {
+void HappensBefore::take_access(Clock clock, std::uint32_t step) {
   const std::uint32_t index = left_.front().access;
   const auto end =
       std::ranges::find_if(left_, [index](const Use& use) { return use.access != index; });
   const std::span<const Use> uses(left_.begin(), end);
   left_ = left_.subspan(uses.size());
-  const AccessInStep now{step, index, log.accesses[index].mode};
-  find_races(clock, now, uses);
-  const AccessModes conflicting = AccessModes::conflicting_with(now.mode);
+  find_races(clock, step, uses);
   for (const Use& use : uses)
-    (histories_[use.object].clocks & conflicting).for_each([&](AccessMode other) {
-      join(history_clock(use.object, other), clock);
-    });
-  for (const Use& use : uses) note(now, clock, use.object);
+    (histories_[use.object].clocks & AccessModes::conflicting_with(use.mode))
+        .for_each([&](AccessMode other) { join(history_clock(use.object, other), clock); });
+  for (const Use& use : uses) note({step, index, use.mode}, clock, use.object);
 }
 
 void HappensBefore::note(const AccessInStep& access, Clock clock, std::uint32_t object) {
@@ -174,13 +171,13 @@ void HappensBefore::note(const AccessInStep& access, Clock clock, std::uint32_t 
 }
 
 // From the latest step back: what comes before a step that is found does not race itself.
-void HappensBefore::find_races(Clock clock, const AccessInStep& now, std::span<const Use> uses) {
+void HappensBefore::find_races(Clock clock, std::uint32_t step, std::span<const Use> uses) {
   earlier_.clear();
   for (const Use& use : uses) {
     const ObjectHistory& history = histories_[use.object];
-    if ((history.clocks & AccessModes::conflicting_with(now.mode)).empty()) continue;
+    if ((history.clocks & AccessModes::conflicting_with(use.mode)).empty()) continue;
     for (const AccessInStep& access : history.accesses)
-      if (access.step != now.step && conflict(access.mode, now.mode) &&
+      if (access.step != step && conflict(access.mode, use.mode) &&
           clock[context_of_[access.step]] <= access.step)
         earlier_.push_back(access);
   }
@@ -190,7 +187,7 @@ void HappensBefore::find_races(Clock clock, const AccessInStep& now, std::span<c
   copy(clock, before_.data());
   for (const AccessInStep& access : earlier_) {
     if (before_[context_of_[access.step]] > access.step) continue;
-    races_.push_back({access.step, now.step, access.access, now.access});
+    races_.push_back({access.step, step, access.access, uses.front().access});
     join(row(clocks_, access.step), before_.data());
   }
 }

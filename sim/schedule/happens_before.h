@@ -66,9 +66,9 @@ class HappensBefore {
   void take_step(std::uint32_t step, const StepLog& log);
   void rest();
   // The first of the accesses that are left.
-  void take_access(Clock clock, std::uint32_t step, const StepLog& log);
+  void take_access(Clock clock, std::uint32_t step);
   void note(const AccessInStep& access, Clock clock, std::uint32_t object);
-  void find_races(Clock clock, const AccessInStep& now, std::span<const Use> uses);
+  void find_races(Clock clock, std::uint32_t step, std::span<const Use> uses);
   void join_published(StepKey from, Clock into) noexcept;
   Clock published(StepKey object);
 

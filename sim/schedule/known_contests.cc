@@ -8,7 +8,7 @@ void KnownContests::learn(const StepLog& log) {
   merge(receives_, log.any_receives);
   contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
   steps_of_.clear();
-  std::vector<StepKey> objects;
+  std::vector<UsedObject> objects;
   for (std::size_t step = 0; step < log.choices.size(); ++step) {
     const StepKey context = log.contexts[log.choices[step].task];
     const std::span<const Access> accesses = log.accesses_of(step);
@@ -16,18 +16,18 @@ void KnownContests::learn(const StepLog& log) {
     for (const Access& access : accesses) {
       objects.clear();
       add_objects(access, receives_, objects);
-      objects.push_back(access.object);
-      for (const StepKey key : objects) {
+      // Of messages to one mailbox only those count that one receive could take, or a look see.
+      objects_[access.object];
+      if (access.kind == AccessKind::message) add_arrivals(access, objects);
+      for (const auto& [key, mode] : objects) {
         Object& object = objects_[key];
-        // Of messages to one mailbox only those count that one receive could take.
-        if (access.kind == AccessKind::message && key == access.object) continue;
         bool is_known = false;
         for (const Object::User& user : object.users) {
           const bool is_same = user.context == context;
-          object.is_contested |= !is_same && conflict(user.mode, access.mode);
-          is_known |= is_same && user.mode == access.mode;
+          object.is_contested |= !is_same && conflict(user.mode, mode);
+          is_known |= is_same && user.mode == mode;
         }
-        if (!is_known) object.users.push_back({context, access.mode});
+        if (!is_known) object.users.push_back({context, mode});
       }
     }
   }
@@ -46,12 +46,13 @@ std::uint64_t KnownContests::contested_steps(const StepLog& log) const {
 }
 
 bool KnownContests::is_contested(std::span<const Access> accesses) const {
-  std::vector<StepKey> objects;
+  std::vector<UsedObject> objects;
   for (const Access& access : accesses) {
     if (!objects_.contains(access.object)) return true;
     objects.clear();
     add_objects(access, receives_, objects);
-    for (const StepKey key : objects)
+    if (access.kind == AccessKind::message) add_arrivals(access, objects);
+    for (const auto& [key, mode] : objects)
       if (const auto found = objects_.find(key);
           found == objects_.end() || found->second.is_contested)
         return true;

@@ -142,13 +142,10 @@ void Reduction::begin_anew() {
 
 // What comes before `first_step` has been noted of another run.
 void Reduction::note_senders(const StepLog& log, std::size_t first_step) {
-  std::size_t step = first_step;
-  if (step >= log.choices.size()) return;
-  for (std::size_t i = log.choices[step].first_access; i < log.accesses.size(); ++i) {
-    if (log.accesses[i].kind != AccessKind::message) continue;
-    while (!log.is_last(step) && log.choices[step + 1].first_access <= i) ++step;
-    senders_.insert({log.accesses[i].object, log.contexts[log.choices[step].task]});
-  }
+  if (first_step >= log.choices.size()) return;
+  for (const Access& access : std::span(log.accesses).subspan(log.choices[first_step].first_access))
+    if (access.kind == AccessKind::message)
+      senders_.insert({access.object, log.contexts[access.task]});
 }
 
 // Whether several contexts have sent to a mailbox from which this run receives from any source.

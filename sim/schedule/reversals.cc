@@ -9,7 +9,8 @@ Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& r
                   .second = log.accesses[race.second_access],
                   .first_context = log.names[order.context_of(race.first_step)],
                   .second_context = log.names[order.context_of(race.second_step)]};
-  if (contest.first.kind != AccessKind::message) return contest;
+  if (contest.first.kind != AccessKind::message || contest.second.kind != AccessKind::message)
+    return contest;
   for (const TakenByAny& taken : log.taken) {
     if (taken.message != contest.first.operation && taken.message != contest.second.operation)
       continue;

@@ -50,12 +50,13 @@ std::uint64_t class_of(const StepLog& log) { return class_of(log, log.any_receiv
 
 std::uint64_t class_of(const StepLog& log, const AnyReceives& known) {
   std::map<StepKey, ObjectOrder> objects;
-  std::vector<StepKey> of_access;
+  std::vector<UsedObject> of_access;
   for (const Access& access : log.accesses) {
     of_access.clear();
     add_objects(access, known, of_access);
-    for (const StepKey key : of_access)
-      objects[key].add(access.mode, access.task, log.contexts[access.task]);
+    if (access.kind == AccessKind::message) add_arrivals(access, of_access);
+    for (const auto& [key, mode] : of_access)
+      objects[key].add(mode, access.task, log.contexts[access.task]);
   }
   std::uint64_t digest = 0;
   for (const auto& [key, object] : objects) digest = splitmix64(digest, key ^ object.digest());

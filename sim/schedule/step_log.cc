@@ -26,6 +26,12 @@ void StepLog::clear() noexcept {
 
 namespace {
 
+enum class Part : std::uint8_t { receive, any_message, message_of_rank };
+
+StepKey part_of(StepKey mailbox, Part part, std::uint32_t index) noexcept {
+  return splitmix64(mailbox, static_cast<std::uint64_t>(part) << 32 | index);
+}
+
 // What receives from any source have asked for at the mailbox.
 auto asked_at(const AnyReceives& known, StepKey mailbox) {
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
@@ -35,8 +41,15 @@ auto asked_at(const AnyReceives& known, StepKey mailbox) {
                                   [=](const auto& one) { return one.mailbox != mailbox; }));
 }
 
+bool is_looked_for(const Access& message, const Access& look) noexcept {
+  return look.mode == AccessMode::look && message.kind == AccessKind::message &&
+         (look.object == coming_to(message.object) ||
+          look.object == coming_from(message.rank, message.object));
+}
+
 bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
-  if (a.object != b.object || !conflict(a.mode, b.mode)) return false;
+  if (a.object != b.object) return is_looked_for(a, b) || is_looked_for(b, a);
+  if (!conflict(a.mode, b.mode)) return false;
   return a.kind != AccessKind::message || known.contains({a.object, any_tag}) ||
          (a.tag == b.tag && known.contains({a.object, a.tag}));
 }
@@ -51,11 +64,23 @@ bool contains(const AnyReceives& known, const AnyReceives& further) {
   return std::ranges::includes(known, further);
 }
 
-void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into) {
-  if (access.kind != AccessKind::message) return into.push_back(access.object);
+StepKey coming_to(StepKey mailbox) noexcept { return part_of(mailbox, Part::any_message, 0); }
+
+StepKey coming_from(int rank, StepKey mailbox) noexcept {
+  return part_of(mailbox, Part::message_of_rank, static_cast<std::uint32_t>(rank));
+}
+
+void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into) {
+  if (access.kind != AccessKind::message) return into.push_back({access.object, access.mode});
   for (const auto& [mailbox, tag] : asked_at(known, access.object))
     if (tag == any_tag || tag == access.tag)
-      into.push_back(splitmix64(mailbox, static_cast<std::uint32_t>(tag)));
+      into.push_back(
+          {part_of(mailbox, Part::receive, static_cast<std::uint32_t>(tag)), access.mode});
+}
+
+void add_arrivals(const Access& message, std::vector<UsedObject>& into) {
+  into.push_back({coming_to(message.object), AccessMode::arrive});
+  into.push_back({coming_from(message.rank, message.object), AccessMode::arrive});
 }
 
 bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known) {

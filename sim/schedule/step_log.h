@@ -218,9 +218,22 @@ struct StepLog {
   void clear() noexcept;
 };
 
-// The objects for which an access counts, appended to `into`: its own, or, of a message, one for
-// each of the receives that could take it.
-void add_objects(const Access& access, const AnyReceives& known, std::vector<StepKey>& into);
+// Of a mailbox, what is looked at to see whether a message has come, from any rank or from one, a
+// root rank. Every message arrives there.
+StepKey coming_to(StepKey mailbox) noexcept;
+StepKey coming_from(int rank, StepKey mailbox) noexcept;
+
+// An object for which an access counts.
+struct UsedObject {
+  StepKey object = 0;
+  AccessMode mode = AccessMode::read;
+};
+
+// All of them, appended to `into`: the access's own, or, of a message, one for each of the receives
+// that could take it ...
+void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into);
+// ... and, where somebody may look for messages, two more.
+void add_arrivals(const Access& message, std::vector<UsedObject>& into);
 
 // Whether two steps of different contexts do not commute.
 bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known);

@@ -89,8 +89,9 @@ class StepWriter {
 
 [[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
-  log_.accesses.push_back(access);
-  log_.accesses.back().task = current_;
+  Access& noted = log_.accesses.emplace_back();
+  noted = access;
+  noted.task = current_;
   if (log_.accesses.size() > most_accesses || log_.marks.size() > most_marks) [[unlikely]]
     give_up();
 }
@@ -110,13 +111,14 @@ class StepWriter {
 [[gnu::always_inline]] inline StepChoice& StepWriter::add_choice(StepKey chosen,
                                                                  std::size_t first_enabled,
                                                                  std::size_t enabled_size) {
-  return log_.choices.emplace_back(
-      StepChoice{.chosen = chosen,
-                 .task = current_,
-                 .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
-                 .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
-                 .first_enabled = static_cast<std::uint32_t>(first_enabled),
-                 .enabled_size = static_cast<std::uint32_t>(enabled_size)});
+  StepChoice& choice = log_.choices.emplace_back();
+  choice = {.chosen = chosen,
+            .task = current_,
+            .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
+            .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
+            .first_enabled = static_cast<std::uint32_t>(first_enabled),
+            .enabled_size = static_cast<std::uint32_t>(enabled_size)};
+  return choice;
 }
 
 [[gnu::always_inline]] inline void StepWriter::note_choice(TaskId chosen) {

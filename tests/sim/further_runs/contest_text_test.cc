@@ -49,6 +49,20 @@ TEST(ContestText, NamesTheReceiveAndBothMessages) {
             "(ahead.cc:9), not that of 'loader' of rank 2 (ahead.cc:12)");
 }
 
+TEST(ContestText, ATestSeesAMessageOrNot) {
+  Contest contest;
+  contest.first = {.kind = AccessKind::look,
+                   .mode = AccessMode::look,
+                   .rank = 0,
+                   .site = CallSite::at("pump.cc", 31)};
+  contest.second = {.kind = AccessKind::message, .rank = 1, .site = CallSite::at("ahead.cc", 9)};
+  EXPECT_EQ(to_text(contest),
+            "rank 1 made its call (ahead.cc:9) before the operation of rank 0 (pump.cc:31) was "
+            "tested");
+  EXPECT_EQ(to_text(reversed(contest)),
+            "rank 0 tested its operation (pump.cc:31) before rank 1 made its call (ahead.cc:9)");
+}
+
 TEST(ContestText, ARaceIsOfTheReceiverAndBothSenders) {
   const Finding finding = message_race(two_messages(), "the outputs differ");
   EXPECT_EQ(finding.id, finding_id::message_race);

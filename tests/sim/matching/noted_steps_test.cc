@@ -1,6 +1,8 @@
 #include "sim/matching/noted_steps.h"
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "sim/schedule/guide.h"
 #include "tests/sim/worlds.h"
@@ -55,6 +57,28 @@ TEST(NotedSteps, MessagesGoToAMailboxAndReceivesFromAnySourceAreKnown) {
   ASSERT_EQ(log.taken.size(), 2);
   EXPECT_EQ(log.taken[0].rank, 0);
   EXPECT_NE(log.taken[0].message, log.taken[1].message);
+}
+
+// Of a gang in which ranks have other numbers than in the root gang.
+TEST(NotedSteps, ATestLooksWhereAMessageArrives) {
+  for (const bool from_any : {false, true}) {
+    const StepLog log = log_of(3, [from_any](SimulatedRank& rank) {
+      const std::vector<int> members = {1, 2};
+      const auto gang = rank.root()->create_gang(members);
+      if (gang == nullptr) return;
+      std::int32_t value = 0;
+      if (gang->rank() == 0) return gang->send(view_of(value), 1);
+      Work work = gang->start_recv(view_of(value), from_any ? any_rank : 0);
+      work.test();
+      work.wait();
+    });
+    const auto sent = std::ranges::find(log.accesses, AccessKind::message, &Access::kind);
+    ASSERT_NE(sent, log.accesses.end());
+    EXPECT_EQ(sent->rank, 1);
+    const auto look = std::ranges::find(log.accesses, AccessMode::look, &Access::mode);
+    ASSERT_NE(look, log.accesses.end());
+    EXPECT_EQ(look->object, from_any ? coming_to(sent->object) : coming_from(1, sent->object));
+  }
 }
 
 TEST(NotedSteps, ATestLooksAndAnAbortWritesWhatEveryCallReads) {

@@ -133,5 +133,18 @@ TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTak
   EXPECT_EQ(objects_of(other).size(), 1U);
 }
 
+TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatALookForThemCouldSee) {
+  const auto sent = note(1, AccessMode::write, 9, AccessKind::message);
+  const auto other = note(1, AccessMode::write, 8, AccessKind::message);
+  read_log();
+  EXPECT_EQ(contested_.steps(), 0U);
+  const auto look = note(0, AccessMode::look, coming_to(9), AccessKind::look);
+  read_log();
+  EXPECT_TRUE(is_contested(look));
+  EXPECT_EQ(objects_of(sent), objects_of(look));
+  EXPECT_FALSE(is_contested(other));
+  EXPECT_EQ(contested_.uses().front().mode, AccessMode::arrive);
+}
+
 }  // namespace
 }  // namespace gang::sim

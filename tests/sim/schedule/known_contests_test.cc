@@ -57,6 +57,14 @@ TEST(KnownContests, MessagesAreContestedWhereAReceiveCouldTakeBoth) {
   EXPECT_TRUE(learned(log).is_contested(sent));
 }
 
+TEST(KnownContests, MessagesAreContestedWhereALookCouldSeeThem) {
+  const Access sent{.kind = AccessKind::message, .mode = AccessMode::write, .rank = 0, .object = 1};
+  LogWriter log = LogWriter(2).step(0).send(1);
+  EXPECT_FALSE(learned(log.log()).is_contested({{sent}}));
+  log.step(1).access(coming_from(0, 1), AccessMode::look);
+  EXPECT_TRUE(learned(log.log()).is_contested({{sent}}));
+}
+
 TEST(KnownContests, RemembersTheStepsOfAContext) {
   const LogWriter log = LogWriter(2).step(0).access(1).step(1).access(2).step(0).access(3);
   const KnownContests known = learned(log.log());

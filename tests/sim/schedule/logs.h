@@ -38,6 +38,13 @@ class LogWriter {
     log_.accesses.push_back({.mode = mode, .task = task_, .object = object});
     return *this;
   }
+  // A message of the rank of the context, which has its number.
+  LogWriter& send(StepKey mailbox) {
+    access(mailbox);
+    log_.accesses.back().kind = AccessKind::message;
+    log_.accesses.back().rank = static_cast<int>(task_);
+    return *this;
+  }
   LogWriter& mark(StepMark::Kind kind, std::uint64_t value = 0) {
     log_.marks.push_back({kind, static_cast<std::uint32_t>(log_.accesses.size()), value});
     return *this;

@@ -26,6 +26,14 @@ TEST(StepClass, StepsThatDoNotCommuteMayNot) {
             class_of(LogWriter(2).step(1).access(7, look).step(0).access(7, arrive).log()));
 }
 
+TEST(StepClass, AMessageMayNotComeBeforeALookThatSawNone) {
+  constexpr AccessMode look = AccessMode::look;
+  EXPECT_NE(class_of(LogWriter(2).step(0).send(7).step(1).access(coming_to(7), look).log()),
+            class_of(LogWriter(2).step(1).access(coming_to(7), look).step(0).send(7).log()));
+  EXPECT_EQ(class_of(LogWriter(2).step(0).send(7).step(1).send(7).log()),
+            class_of(LogWriter(2).step(1).send(7).step(0).send(7).log()));
+}
+
 TEST(StepClass, AnotherObjectIsAnotherClass) {
   EXPECT_NE(class_of(LogWriter(1).step(0).access(7).log()),
             class_of(LogWriter(1).step(0).access(8).log()));

@@ -102,9 +102,34 @@ TEST(StepLog, AReceiveOfATagCouldTakeNoMessageOfAnother) {
   EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 0)}, of_tag_5));
 }
 
+TEST(StepLog, AMessageConflictsWithLooksForIt) {
+  const AnyReceives none;
+  Access sent = message(1, 5);
+  sent.rank = 3;
+  const auto look_at = [](StepKey object) { return access(object, AccessMode::look); };
+  for (const StepKey seen : {coming_to(1), coming_from(3, 1)}) {
+    EXPECT_TRUE(do_conflict({sent}, {look_at(seen)}, none));
+    EXPECT_TRUE(do_conflict({look_at(seen)}, {sent}, none));
+    EXPECT_FALSE(do_conflict({access(seen, AccessMode::arrive)}, {sent}, none));
+  }
+  for (const StepKey not_seen : {coming_to(2), coming_from(0, 1), coming_from(3, 2)})
+    EXPECT_FALSE(do_conflict({sent}, {look_at(not_seen)}, none));
+}
+
+TEST(StepLog, AMessageArrivesWhereLooksWouldFindIt) {
+  Access sent = message(1, 5);
+  sent.rank = 3;
+  std::vector<UsedObject> objects;
+  add_arrivals(sent, objects);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0].object, coming_to(1));
+  EXPECT_EQ(objects[1].object, coming_from(3, 1));
+  for (const UsedObject& used : objects) EXPECT_EQ(used.mode, AccessMode::arrive);
+}
+
 TEST(StepLog, AMessageCountsForEachReceiveThatCouldTakeIt) {
   const auto objects_of = [](const Access& access, const AnyReceives& known) {
-    std::vector<StepKey> objects;
+    std::vector<UsedObject> objects;
     add_objects(access, known, objects);
     return objects.size();
   };
