@@ -65,6 +65,16 @@ class ContextBits {
     return {words_.data() + words_.size(), words_.data() + words_.size()};
   }
 
+  // Calls `f` with each member: faster than iterators.
+  template <typename F>
+  [[gnu::always_inline]] void for_each(const F& f) const {
+    TaskId first = 0;  // of the word
+    for (std::uint64_t left : words_) {
+      for (; left != 0; left &= left - 1) f(first + static_cast<TaskId>(std::countr_zero(left)));
+      first += 64;
+    }
+  }
+
   bool contains(TaskId id) const noexcept {
     return id / 64 < words_.size() && ((words_[id / 64] >> (id % 64)) & 1) != 0;
   }

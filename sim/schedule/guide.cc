@@ -74,8 +74,9 @@ std::size_t Guide::pick(std::span<const Access> ways) {
 [[gnu::always_inline]] inline TaskId Guide::next_awake(ContextBits enabled, TaskId current) {
   if (!beginning_.sleeping.empty()) {
     awake_.assign(enabled.words().begin(), enabled.words().end());
-    for (const TaskId task : enabled)
+    enabled.for_each([this](TaskId task) {
       if (is_asleep(key_of(task))) clear(awake_, task);
+    });
     enabled = ContextBits(awake_);
   }
   const TaskId next = enabled.next_in_order(current);

@@ -24,15 +24,11 @@ std::size_t first_step_of(const Reversal& reversal, const StepLog& log) noexcept
   return step;
 }
 
-// Whether these could have made the step, and no others.
-bool are_enabled(const StepLog& log, const StepChoice& choice, std::span<const StepKey> keys) {
-  std::size_t same = 0;
-  std::size_t enabled = 0;
-  log.for_each_enabled(choice, [&](StepKey key) {
-    if (enabled < keys.size() && keys[enabled] == key) ++same;
-    ++enabled;
-  });
-  return same == enabled && enabled == keys.size();
+// Whether the context could have made the step.
+bool is_enabled(const StepLog& log, const StepChoice& choice, StepKey context) noexcept {
+  bool found = false;
+  log.for_each_enabled(choice, [&](StepKey key) { found |= key == context; });
+  return found;
 }
 
 }  // namespace
@@ -163,7 +159,8 @@ bool Reduction::find_known_nodes(const Guide& guide) {
   for (Node* node = branch; node != nullptr; node = node->parent) path_[node->depth] = node;
   const StepLog& log = guide.log();
   for (std::size_t i = 0; i < path_.size(); ++i) {
-    if (i < log.choices.size() && are_enabled(log, log.choices[i], path_[i]->enabled)) continue;
+    if (i < log.choices.size() && log.digest_of_enabled(log.choices[i]) == path_[i]->enabled)
+      continue;
     diverged_at_ = i;
     return false;
   }
@@ -202,7 +199,7 @@ void Reduction::add_node(std::size_t step, const StepLog& log) {
   Node* const node =
       tree_.add(before, before == nullptr ? StepKey{0} : before->all_tried().back().context);
   path_[step] = node;
-  log.for_each_enabled(choice, [node](StepKey key) { node->enabled.push_back(key); });
+  node->enabled = log.digest_of_enabled(choice);
   node->is_pick = choice.is_pick;
   if (before != nullptr) fall_asleep(*before, *node);
 }
@@ -237,8 +234,8 @@ void Reduction::find_other_ways(const StepLog& log, std::size_t first_step) {
 }
 
 void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals) {
-  const auto picks =
-      std::ranges::count_if(log.choices, [](const StepChoice& choice) { return choice.is_pick; });
+  const auto is_pick = [](const StepChoice& choice) { return choice.is_pick; };
+  const auto picks = log.ways.empty() ? 0 : std::ranges::count_if(log.choices, is_pick);
   contests_ = std::max<std::uint64_t>(
       contests_, reversals.order().races().size() + static_cast<std::uint64_t>(picks));
   for (const Reversal& reversal : reversals.all()) {
@@ -249,7 +246,7 @@ void Reduction::find_alternatives(const StepLog& log, const Reversals& reversals
       continue;
     // Where none can run, the second step cannot come first.
     const auto found = std::ranges::find_if(initials, [&](StepKey context) {
-      return std::ranges::find(node.enabled, context) != node.enabled.end();
+      return is_enabled(log, log.choices[first_step], context);
     });
     if (found == initials.end()) continue;
     node.left.push_back({*found, log.choices[first_step].chosen,

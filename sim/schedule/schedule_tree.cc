@@ -42,7 +42,7 @@ ScheduleTree::Node* ScheduleTree::add(Node* parent, StepKey context) {
   node->number = next_number_++;
   node->bytes = 0;
   node->is_listed = node->is_pick = false;
-  node->enabled.clear();
+  node->enabled = 0;
   node->sleeping.clear();
   node->tried_count = 0;
   node->left.clear();
@@ -60,8 +60,7 @@ std::vector<Access>& ScheduleTree::try_context(Node& node, StepKey context) {
 }
 
 void ScheduleTree::weigh(Node& node) noexcept {
-  node.bytes = sizeof(Node) + sizeof(Tried) + node.enabled.size() * sizeof(StepKey) +
-               node.sleeping.size() * sizeof(SleepingStep) +
+  node.bytes = sizeof(Node) + sizeof(Tried) + node.sleeping.size() * sizeof(SleepingStep) +
                node.tried.front().accesses.size() * sizeof(Access);
   bytes_ += node.bytes;
 }

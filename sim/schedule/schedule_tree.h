@@ -35,9 +35,9 @@ class ScheduleTree {
     std::uint32_t children = 0;
     std::uint64_t number = 0;  // in the order of their making
     std::size_t bytes = 0;
-    bool is_listed = false;  // among the open ones
-    bool is_pick = false;    // those that could make the step are ways of a pick
-    std::vector<StepKey> enabled;
+    bool is_listed = false;              // among the open ones
+    bool is_pick = false;                // those that could make the step are ways of a pick
+    std::uint64_t enabled = 0;           // StepLog::digest_of_enabled
     std::vector<SleepingStep> sleeping;  // accesses are those of ancestors' tried
     std::vector<Tried> tried;
     std::size_t tried_count = 0;  // of `tried`: the rest is spare memory

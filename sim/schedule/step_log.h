@@ -212,7 +212,14 @@ struct StepLog {
   template <typename F>
   void for_each_enabled(const StepChoice& choice, const F& f) const {
     for (const Access& way : ways_at(choice)) f(way.object);
-    for (const TaskId task : enabled_at(choice)) f(contexts[task]);
+    enabled_at(choice).for_each([&](TaskId task) { f(contexts[task]); });
+  }
+
+  // Tells whether two runs have the same ones at a step: keys are hashes.
+  std::uint64_t digest_of_enabled(const StepChoice& choice) const noexcept {
+    std::uint64_t digest = 0;
+    for_each_enabled(choice, [&digest](StepKey key) { digest += key; });
+    return digest;
   }
 
   void clear() noexcept;

@@ -89,9 +89,8 @@ class StepWriter {
 
 [[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
-  Access& noted = log_.accesses.emplace_back();
-  noted = access;
-  noted.task = current_;
+  log_.accesses.emplace_back(access.kind, access.mode, access.tag, access.rank, current_,
+                             access.object, access.operation, access.site);
   if (log_.accesses.size() > most_accesses || log_.marks.size() > most_marks) [[unlikely]]
     give_up();
 }
