@@ -60,11 +60,11 @@ bool ParallelWaves::begin(Reduction& reduction) {
     slot.beginning = *std::move(beginning);
     slot.known = &reduction.known();
     slot.error = nullptr;
-    slot.is_made = false;
+    set(slot.is_made, false);
   }
   handed_over_ = 0;
-  size_ = size;
-  begun_ = 0;  // from here on, runs begin
+  set(size_, size);
+  set(begun_, std::size_t{0});  // from here on, runs begin
   if (size > most_alone && threads_.empty())
     for (int job = 1; job < jobs_; ++job) threads_.emplace_back([this] { work(); });
   if (size > 1 && !threads_.empty()) {
@@ -85,8 +85,9 @@ GuidedRun* ParallelWaves::next() {
 }
 
 void ParallelWaves::stop() {
-  size_ = handed_over_ = 0;
-  begun_ = most_runs;
+  handed_over_ = 0;
+  set(size_, handed_over_);
+  set(begun_, most_runs);
   await([this] { return working_.load() == 0; });
 }
 
@@ -107,7 +108,7 @@ void ParallelWaves::work() {
 // Makes the first run that has not begun; whether there was one.
 bool ParallelWaves::make_next() {
   if (begun_ >= size_) return false;
-  const std::size_t index = begun_.fetch_add(1);
+  const std::size_t index = begin_one();
   if (index >= size_) return false;
   make(*slots_[index]);
   return true;
@@ -126,7 +127,7 @@ void ParallelWaves::make(Slot& slot) const {
   } catch (...) {
     slot.error = std::current_exception();
   }
-  slot.is_made = true;
+  set(slot.is_made, true);
 }
 
 }  // namespace gang::sim

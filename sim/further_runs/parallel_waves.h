@@ -57,6 +57,20 @@ class ParallelWaves {
   static constexpr std::size_t most_runs = 64;
   static constexpr std::size_t most_alone = 4;  // no threads begin for smaller waves
 
+  // Of what other threads read, where there are any.
+  template <typename T>
+  void set(std::atomic<T>& shared, T value) const noexcept {
+    if (jobs_ == 1)
+      shared.store(value, std::memory_order_relaxed);
+    else
+      shared = value;
+  }
+  std::size_t begin_one() noexcept {
+    if (jobs_ > 1) return begun_.fetch_add(1);
+    const std::size_t index = begun_.load(std::memory_order_relaxed);
+    set(begun_, index + 1);
+    return index;
+  }
   Slot& slot(std::size_t index);
   void work();
   bool make_next();

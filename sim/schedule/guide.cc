@@ -16,17 +16,17 @@ void clear(std::span<std::uint64_t> words, TaskId task) noexcept {
 
 class GuidedScheduler final : public Scheduler, public Recycled<GuidedScheduler> {
  public:
-  explicit GuidedScheduler(std::shared_ptr<Guide> guide) noexcept : guide_(std::move(guide)) {}
+  explicit GuidedScheduler(Guide& guide) noexcept : guide_(guide) {}
 
-  void begin_run(int world_size) override { guide_->begin_run(world_size); }
+  void begin_run(int world_size) override { guide_.begin_run(world_size); }
   TaskId next_rank(const RunnableSet& runnable, TaskId current) override {
-    return guide_->choose(runnable, current);
+    return guide_.choose(runnable, current);
   }
   std::uint64_t next_u64() override { return draws_ = splitmix64(draws_, 0); }
   SwitchPoints switch_points() const noexcept override { return SwitchPoints::calls_and_tries; }
 
  private:
-  std::shared_ptr<Guide> guide_;
+  Guide& guide_;
   std::uint64_t draws_ = 0;
 };
 
@@ -149,8 +149,8 @@ void Guide::took(StepKey mutex) {
   wanted_.erase(current());
 }
 
-std::unique_ptr<Scheduler> make_guided_scheduler(std::shared_ptr<Guide> guide) {
-  return std::make_unique<GuidedScheduler>(std::move(guide));
+std::unique_ptr<Scheduler> make_guided_scheduler(Guide& guide) {
+  return std::make_unique<GuidedScheduler>(guide);
 }
 
 }  // namespace gang::sim

@@ -92,6 +92,7 @@ class Guide : public StepWriter {
   bool has_diverged_ = false;
 };
 
-std::unique_ptr<Scheduler> make_guided_scheduler(std::shared_ptr<Guide> guide);
+// `guide` outlives the scheduler.
+std::unique_ptr<Scheduler> make_guided_scheduler(Guide& guide);
 
 }  // namespace gang::sim

@@ -13,7 +13,7 @@ std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, std::uint64_t seed
     case SchedulerKind::replay:
       return make_replay_scheduler(schedule.value_or(Schedule{}));
     case SchedulerKind::guided:
-      return make_guided_scheduler(guide);
+      return make_guided_scheduler(*guide);
     case SchedulerKind::round_robin:
       break;
   }
