@@ -40,7 +40,9 @@ void Choices::begin_run(int world_size) {
 
 TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {
   try {
-    const TaskId chosen = scheduler_->next_rank(runnable, after);
+    // Explorations ask at every step: without a virtual call.
+    const TaskId chosen =
+        is_guided_ ? guide_->choose(runnable, after) : scheduler_->next_rank(runnable, after);
     ++asked_;
     GANGSIM_INVARIANT(runnable.contains(chosen), "a scheduler chose a blocked context");
     return chosen;

@@ -165,9 +165,10 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
   const GangState& gang = *receive.gang;
   tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
        part_of_member(gang, Part::received, receive.member));
-  if (StepLog* notes = guide.notes(); notes != nullptr && receive.call().peer == any_rank)
-    notes->any_receives.insert(
-        {part_of_member(gang, Part::mailbox, receive.member), receive.call().tag});
+  StepLog* const notes = guide.notes();
+  if (notes == nullptr || receive.call().peer != any_rank) return;
+  const AnyReceive asked{part_of_member(gang, Part::mailbox, receive.member), receive.call().tag};
+  if (!notes->any_receives.contains(asked)) notes->any_receives.insert(asked);
 }
 
 void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "gang/recycled.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/sampler.h"
 #include "sim/schedule/scheduler.h"
@@ -22,8 +23,8 @@ struct SleepingStep {
 
 // What an exploration wants of its next run.
 struct Beginning {
-  std::vector<StepKey> choices;        // of the first steps
-  std::vector<SleepingStep> sleeping;  // when the last of them is made
+  RecycledList<StepKey> choices;        // of the first steps
+  RecycledList<SleepingStep> sleeping;  // when the last of them is made
   // The exploration's own: where it branches off, and what was known then.
   void* branch = nullptr;
   std::uint64_t round = 0;

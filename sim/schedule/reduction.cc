@@ -44,13 +44,15 @@ std::optional<Beginning> Reduction::next() {
     if (!node->left.empty()) {
       node->running = std::move(node->left.back());
       node->left.pop_back();
-      Beginning beginning{
-          .sleeping = node->sleeping, .branch = node, .round = round_, .knowledge = known_.get()};
+      Beginning beginning{.branch = node, .round = round_, .knowledge = known_.get()};
       beginning.choices.resize(node->depth + 1);
       beginning.choices.back() = node->running->context;
       for (const Node* step = node; step->parent != nullptr; step = step->parent)
         beginning.choices[step->depth - 1] = step->context;
-      for (const ScheduleTree::Tried& tried : asleep_after(*node))
+      const std::span<const ScheduleTree::Tried> fell_asleep = asleep_after(*node);
+      beginning.sleeping.reserve(node->sleeping.size() + fell_asleep.size());
+      beginning.sleeping.assign(node->sleeping.begin(), node->sleeping.end());
+      for (const ScheduleTree::Tried& tried : fell_asleep)
         beginning.sleeping.push_back({tried.context, tried.accesses});
       decide(beginning.choices, *node->running);
       return beginning;
@@ -72,7 +74,7 @@ void Reduction::begin_another() {
   diverged_at_.reset();
 }
 
-void Reduction::decide(const std::vector<StepKey>& choices,
+void Reduction::decide(const RecycledList<StepKey>& choices,
                        const ScheduleTree::Alternative& alternative) {
   decisive_ = alternative.contest;
   undecided_ = choices;
