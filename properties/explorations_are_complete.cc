@@ -86,7 +86,7 @@ std::optional<Seen> enumerated(const ScriptCase& script) {
   const sim::AnyReceives none;
   sim::Interleavings all;
   for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
-    options.guide->begin(all.beginning(), none);
+    options.guide->begin(sim::Beginning(all.beginning()), none);
     const Report report = run(script, options);
     seen.logs.push_back(options.guide->log());
     seen.outcomes.insert(outcome_of(report));

@@ -116,7 +116,7 @@ class Search {
     return std::move(seen_);
   }
 
-  const RecycledList<StepKey>& undecided() const noexcept { return reduction_.undecided(); }
+  const std::vector<StepKey>& undecided() const noexcept { return reduction_.undecided(); }
   const AnyReceives& known() const noexcept { return reduction_.known(); }
 
  private:

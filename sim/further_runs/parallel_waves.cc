@@ -54,10 +54,8 @@ bool ParallelWaves::begin(Reduction& reduction) {
   stop();
   std::size_t size = 0;
   for (; size < most_runs; ++size) {
-    std::optional<Beginning> beginning = reduction.next();
-    if (!beginning) break;
     Slot& slot = this->slot(size);
-    slot.beginning = *std::move(beginning);
+    if (!reduction.next(slot.beginning)) break;
     slot.known = &reduction.known();
     slot.error = nullptr;
     set(slot.is_made, false);

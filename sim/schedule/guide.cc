@@ -32,8 +32,8 @@ class GuidedScheduler final : public Scheduler, public Recycled<GuidedScheduler>
 
 }  // namespace
 
-void Guide::begin(Beginning beginning, const AnyReceives& known) {
-  beginning_ = std::move(beginning);
+void Guide::begin(Beginning&& beginning, const AnyReceives& known) {
+  std::swap(beginning_, beginning);
   sampler_.reset();
   known_ = &known;
 }

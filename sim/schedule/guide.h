@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gang/recycled.h"
 #include "sim/schedule/runnable_set.h"
 #include "sim/schedule/sampler.h"
 #include "sim/schedule/scheduler.h"
@@ -23,8 +22,8 @@ struct SleepingStep {
 
 // What an exploration wants of its next run.
 struct Beginning {
-  RecycledList<StepKey> choices;        // of the first steps
-  RecycledList<SleepingStep> sleeping;  // when the last of them is made
+  std::vector<StepKey> choices;        // of the first steps
+  std::vector<SleepingStep> sleeping;  // when the last of them is made
   // The exploration's own: where it branches off, and what was known then.
   void* branch = nullptr;
   std::uint64_t round = 0;
@@ -39,8 +38,8 @@ struct Beginning {
 // one with the context that runs, and otherwise with the next one, as round robin does.
 class Guide : public StepWriter {
  public:
-  // `known` outlives the run.
-  void begin(Beginning beginning, const AnyReceives& known);
+  // `known` outlives the run. Leaves the former beginning, whose memory can be used again.
+  void begin(Beginning&& beginning, const AnyReceives& known);
   // The same of a run that is drawn at random from its first step.
   void sample(std::unique_ptr<Sampler> sampler, const AnyReceives& known);
 

@@ -34,32 +34,46 @@ bool is_enabled(const StepLog& log, const StepChoice& choice, StepKey context) n
 }  // namespace
 
 std::optional<Beginning> Reduction::next() {
-  if (has_diverged() || is_too_large_) return std::nullopt;
+  Beginning beginning;
+  if (!next(beginning)) return std::nullopt;
+  return beginning;
+}
+
+bool Reduction::next(Beginning& beginning) {
+  if (has_diverged() || is_too_large_) return false;
+  beginning.choices.clear();
+  beginning.sleeping.clear();
+  beginning.branch = nullptr;
+  beginning.round = round_;
+  beginning.knowledge = known_.get();
   if (!has_begun_) {
     has_begun_ = true;
     decisive_.reset();
-    return Beginning{.round = round_, .knowledge = known_.get()};
+    return true;
   }
   while (Node* node = tree_.take_open()) {
     if (!node->left.empty()) {
       node->running = std::move(node->left.back());
       node->left.pop_back();
-      Beginning beginning{.branch = node, .round = round_, .knowledge = known_.get()};
-      beginning.choices.resize(node->depth + 1);
-      beginning.choices.back() = node->running->context;
-      for (const Node* step = node; step->parent != nullptr; step = step->parent)
-        beginning.choices[step->depth - 1] = step->context;
-      const std::span<const ScheduleTree::Tried> fell_asleep = asleep_after(*node);
-      beginning.sleeping.reserve(node->sleeping.size() + fell_asleep.size());
-      beginning.sleeping.assign(node->sleeping.begin(), node->sleeping.end());
-      for (const ScheduleTree::Tried& tried : fell_asleep)
-        beginning.sleeping.push_back({tried.context, tried.accesses});
-      decide(beginning.choices, *node->running);
-      return beginning;
+      branch_off(*node, beginning);
+      return true;
     }
     tree_.release(node);
   }
-  return std::nullopt;
+  return false;
+}
+
+// Where the node's run leads.
+void Reduction::branch_off(Node& node, Beginning& beginning) {
+  beginning.branch = &node;
+  beginning.choices.resize(node.depth + 1);
+  beginning.choices.back() = node.running->context;
+  for (const Node* step = &node; step->parent != nullptr; step = step->parent)
+    beginning.choices[step->depth - 1] = step->context;
+  beginning.sleeping = node.sleeping;
+  for (const ScheduleTree::Tried& tried : asleep_after(node))
+    beginning.sleeping.push_back({tried.context, tried.accesses});
+  decide(beginning.choices, *node.running);
 }
 
 void Reduction::begin_another() {
@@ -74,7 +88,7 @@ void Reduction::begin_another() {
   diverged_at_.reset();
 }
 
-void Reduction::decide(const RecycledList<StepKey>& choices,
+void Reduction::decide(const std::vector<StepKey>& choices,
                        const ScheduleTree::Alternative& alternative) {
   decisive_ = alternative.contest;
   undecided_ = choices;

@@ -36,6 +36,8 @@ class Reduction {
   // What a further run begins with; none if there is none until others have been learned, or after
   // a problem.
   std::optional<Beginning> next();
+  // The same in the memory of `beginning`; returns whether there is one.
+  bool next(Beginning& beginning);
 
   // Takes in a run that has been made. `reversals` are those of its log, if they have been read;
   // otherwise, or if known() has changed since, they are read here.
@@ -56,7 +58,7 @@ class Reduction {
   // run before it, which went the same way until then; and what a run begins with that decides it
   // as before. None for the first run.
   const std::optional<Contest>& decisive() const noexcept { return decisive_; }
-  const RecycledList<StepKey>& undecided() const noexcept { return undecided_; }
+  const std::vector<StepKey>& undecided() const noexcept { return undecided_; }
 
   // The run that was learned last counts neither as a class nor as cut: it was made with less
   // knowledge of messages than there is now, and will be made again.
@@ -77,7 +79,8 @@ class Reduction {
   using Node = ScheduleTree::Node;
 
   bool can_learn(const Guide& guide);
-  void decide(const RecycledList<StepKey>& choices, const ScheduleTree::Alternative& alternative);
+  void branch_off(Node& node, Beginning& beginning);
+  void decide(const std::vector<StepKey>& choices, const ScheduleTree::Alternative& alternative);
   void try_again(Node& branch);
   void begin_anew();
   void note_senders(const StepLog& log, std::size_t first_step);
@@ -97,7 +100,7 @@ class Reduction {
   std::vector<std::shared_ptr<const AnyReceives>> former_known_;  // which runs may still refer to
   boost::container::flat_set<std::pair<StepKey, StepKey>> senders_;  // a mailbox, and a context
   std::optional<Contest> decisive_;
-  RecycledList<StepKey> undecided_;
+  std::vector<StepKey> undecided_;
   std::uint64_t classes_ = 0;
   std::uint64_t cut_ = 0;
   std::uint64_t contests_ = 0;

@@ -226,7 +226,7 @@ TEST(KeyStoreSchedules, AreThoseOfAllInterleavings) {
     const sim::AnyReceives none;
     sim::Interleavings interleavings;
     do {
-      guide->begin(interleavings.beginning(), none);
+      guide->begin(sim::Beginning(interleavings.beginning()), none);
       run_requests(requests, options, result);
       results.insert(result);
       classes.insert(sim::class_of(guide->log()));

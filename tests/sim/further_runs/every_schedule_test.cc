@@ -168,7 +168,7 @@ Ends ends_of_interleavings(int world_size, const RankProgram& program) {
   options.guide = std::make_shared<Guide>();
   Interleavings all;
   for (int runs = 0; runs < most; ++runs) {
-    options.guide->begin(all.beginning(), none);
+    options.guide->begin(Beginning(all.beginning()), none);
     const Report report = run(options, program);
     const auto [end, is_new] = ends.emplace(class_of(options.guide->log()), outcome_of(report));
     EXPECT_EQ(end->second, outcome_of(report)) << "one class ends in two ways";

@@ -166,6 +166,25 @@ TEST(Reduction, SaysWhatTheLastRunDecidedOtherwise) {
   EXPECT_NE(reduction.undecided(), other.choices);
 }
 
+TEST(Reduction, UsesTheMemoryOfAnotherBeginning) {
+  Guide guide;
+  Reduction reduction;
+  Beginning beginning{.choices = {7, 8}, .sleeping = {{.context = 7}}, .branch = &guide};
+  ASSERT_TRUE(reduction.next(beginning));
+  EXPECT_TRUE(beginning.choices.empty() && beginning.sleeping.empty());
+  EXPECT_EQ(beginning.branch, nullptr);
+  Beginning former{.choices = {9}};
+  guide.begin(Beginning(former), reduction.known());
+  guide.begin(std::move(beginning), reduction.known());
+  EXPECT_EQ(beginning.choices, former.choices);  // NOLINT(bugprone-use-after-move): what it gets
+  run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
+  learn(reduction, guide);
+  ASSERT_TRUE(reduction.next(beginning));
+  EXPECT_EQ(beginning.choices.size(), 1U);
+  ASSERT_EQ(beginning.sleeping.size(), 1U);
+  EXPECT_NE(beginning.sleeping.front().context, beginning.choices.front());
+}
+
 TEST(Reduction, NoticesAProgramThatDoesNotRepeatItself) {
   Guide guide;
   Reduction reduction;
