@@ -378,9 +378,9 @@ bool Conductor::end_run(const sim::Report& report, std::string_view verdict) {
 void Conductor::kill_all() noexcept {
   for (const auto* list : {&processes_, &former_})
     for (const auto& process : *list) {
-      for (const auto& caller : process->callers)
-        if (caller->connection.is_open()) poller_.remove(caller->connection.descriptor());
       if (!is_over(*process) && process->id != ::getpid()) ::kill(process->id, SIGKILL);
+      // Who has said goodbye and waits there all the same learns that the run is over.
+      for (const auto& caller : process->callers) stop_reading(caller->connection);
       if (process->ended_by.is_open()) poller_.remove(process->ended_by.get());
     }
 }

@@ -16,7 +16,7 @@ namespace gang::sim {
 class ContestedObjects {
  public:
   // What an access, an index in StepLog::accesses, is to: of a message, one of the receives that
-  // could take it.
+  // could take it, or of the looks that could see it.
   struct Use {
     std::uint32_t access = 0;
     std::uint32_t object = 0;

@@ -139,6 +139,22 @@ TEST(Conductor, LivesWhateverAClientSends) {
   }
 }
 
+TEST(Conductor, WhoWaitsAfterItsGoodbyeLearnsThatTheRunIsOver) {
+  bool has_learned = false;
+  const RunResult result = conduct(2, [&](Client& client) {
+    client.call(int_sum(1));
+    if (client.rank() == 0) return;
+    client.bye();
+    try {
+      client.receive();
+    } catch (const Error&) {
+      has_learned = true;
+    }
+  });
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_TRUE(has_learned);
+}
+
 // Stopped, a process takes no answers; the others do not wait for that.
 TEST(Conductor, AProcessThatReadsNothingHoldsUpNobody) {
   const RunResult result = conduct(2, [](Client& client) {
