@@ -88,6 +88,8 @@ TEST(ContestOf, NamesBothContextsAndTheReceiveThatTookOneOfTheMessages) {
   EXPECT_EQ(contest.second_context, "saver");
   ASSERT_TRUE(contest.receive);
   EXPECT_EQ(contest.receive->rank, 4);
+  log.accesses[1].kind = AccessKind::look;  // a test, which may see the message
+  EXPECT_FALSE(contest_of(log, reversals.order(), reversals.all()[0].race).receive);
   for (Access& access : log.accesses) access.kind = AccessKind::lock;
   EXPECT_FALSE(contest_of(log, reversals.order(), reversals.all()[0].race).receive);
 }
