@@ -89,6 +89,7 @@ class StepWriter {
 
 [[gnu::always_inline]] inline void StepWriter::access(const Access& access) {
   if (rests_ || is_full_) return;
+  // Field by field: a copy in larger pieces than the parts were stored in waits for the stores.
   log_.accesses.emplace_back(access.kind, access.mode, access.tag, access.rank, current_,
                              access.object, access.operation, access.site);
   if (log_.accesses.size() > most_accesses || log_.marks.size() > most_marks) [[unlikely]]
@@ -110,7 +111,7 @@ class StepWriter {
 [[gnu::always_inline]] inline StepChoice& StepWriter::add_choice(StepKey chosen,
                                                                  std::size_t first_enabled,
                                                                  std::size_t enabled_size) {
-  StepChoice& choice = log_.choices.emplace_back();
+  StepChoice& choice = log_.choices.emplace_back();  // in place, too
   choice = {.chosen = chosen,
             .task = current_,
             .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
