@@ -37,7 +37,7 @@ std::unique_ptr<Scheduler> make_random_scheduler(std::uint64_t seed);
 std::unique_ptr<Scheduler> make_replay_scheduler(Schedule schedule);
 
 // The one of that kind; `schedule` is what SchedulerKind::replay repeats, `guide` whom
-// SchedulerKind::guided asks.
+// SchedulerKind::guided asks: required there, and outlives the scheduler.
 std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, std::uint64_t seed,
                                           const std::optional<Schedule>& schedule,
                                           const std::shared_ptr<Guide>& guide = {});

@@ -239,7 +239,7 @@ struct UsedObject {
 // All of them, appended to `into`: the access's own, or, of a message, one for each of the receives
 // that could take it ...
 void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into);
-// ... and, where somebody may look for messages, two more.
+// ... and, where somebody may look for messages, two more. Requires a message.
 void add_arrivals(const Access& message, std::vector<UsedObject>& into);
 
 // Whether two steps of different contexts do not commute.
