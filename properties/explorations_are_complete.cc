@@ -78,13 +78,13 @@ bool seem_too_many(const sim::Interleavings& all, std::size_t runs) {
 }
 
 // Every interleaving of the steps, one after the other. None if there are too many.
-std::optional<Seen> enumerated(const ScriptCase& script) {
+std::optional<Seen> enumerated(const ScriptCase& script, sim::Interleavings::Steps steps) {
   Seen seen;
   sim::SimulationOptions options = options_of(script);
   options.scheduler = sim::SchedulerKind::guided;
   options.guide = std::make_shared<sim::Guide>();
   const sim::AnyReceives none;
-  sim::Interleavings all;
+  sim::Interleavings all(steps);
   for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
     options.guide->begin(sim::Beginning(all.beginning()), none);
     const Report report = run(script, options);
@@ -104,7 +104,8 @@ std::string missing_outcome(const std::set<std::string>& expected,
 }
 
 Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
-  const std::optional<Seen> all = enumerated(script);
+  std::optional<Seen> all = enumerated(script, sim::Interleavings::Steps::calls);
+  if (!all) all = enumerated(script, sim::Interleavings::Steps::deeds);
   if (!all) return Verdict::not_applicable();
   const std::optional<Seen> seen = explored(script, explore);
   if (!seen) return Verdict::not_applicable();

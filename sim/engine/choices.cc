@@ -38,6 +38,8 @@ void Choices::begin_run(int world_size) {
   if (guide_ != nullptr && !is_guided_) guide_->begin_run(world_size);
 }
 
+bool Choices::goes_on(TaskId current) const { return is_guided_ && guide_->goes_on(current); }
+
 TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {
   try {
     // Explorations ask at every step: without a virtual call.

@@ -71,6 +71,9 @@ class Choices {
   // replayed schedule does not fit this run.
   TaskId ask(const RunnableSet& runnable, TaskId after);
 
+  // Whether `current`, which could go on, does so without a choice.
+  bool goes_on(TaskId current) const;
+
   // `chosen` was picked from `runnable` contexts, two or more.
   void record(TaskId chosen, std::size_t runnable) {
     if (is_recording_) recorded_.choices.push_back({chosen, static_cast<std::uint32_t>(runnable)});

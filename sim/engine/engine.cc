@@ -58,6 +58,13 @@ void Engine::run() {
 void Engine::scheduling_point() {
   if (!choices_.switches_everywhere() || is_over_ || parallel_ != nullptr) return;
   Task& self = current();
+  if (choices_.goes_on(self.id) && !steps_.stops_next()) {
+    steps_.step();
+    const std::size_t runnable = runnable_.size() + 1;
+    choices_.count(runnable);
+    if (runnable > 1) choices_.record(self.id, runnable);
+    return;
+  }
   runnable_.insert(self.id);
   Task& next = pick_next(self.id);
   if (&next != &self) switch_to(self, next);

@@ -27,6 +27,9 @@ class StepCounter {
   // Counts a switch. Returns whether to stop and inspect the run.
   bool step() noexcept { return ++steps_ >= next_stop_; }
 
+  // What the next step() will return.
+  bool stops_next() const noexcept { return steps_ + 1 >= next_stop_; }
+
   std::uint64_t steps() const noexcept { return steps_; }
   bool is_past_limit() const noexcept { return steps_ > limit_; }
 

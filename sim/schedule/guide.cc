@@ -98,6 +98,7 @@ TaskId Guide::beginning_choice(ContextBits enabled) {
 }
 
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
+  if (runnable.contains(current) && goes_on(current)) return current;
   end_step();
   const std::span<std::uint64_t> enabled = note_enabled(runnable);
   if (!wanted_.empty()) drop_waiters_for_mutexes(enabled);

@@ -24,6 +24,9 @@ struct SleepingStep {
 struct Beginning {
   std::vector<StepKey> choices;        // of the first steps
   std::vector<SleepingStep> sleeping;  // when the last of them is made
+  // Whether a step ends at every call, even if it has done nothing: more schedules, none of which
+  // ends in another way.
+  bool chooses_at_every_call = false;
   // The exploration's own: where it branches off, and what was known then.
   void* branch = nullptr;
   std::uint64_t round = 0;
@@ -55,7 +58,15 @@ class Guide : public StepWriter {
   void begin_run(int world_size);
   // Another scheduler has chosen the context.
   void watch(TaskId chosen);
-  // The context that makes the next step; throws ScheduleDivergence if the run ends here.
+  // Whether the context that makes the step, and could go on, does, without a choice: the step has
+  // done nothing yet that others could tell, so whoever could go first here could have gone before
+  // it, too.
+  bool goes_on(TaskId current) const {
+    return current == this->current() && has_done_nothing() &&
+           (wanted_.empty() || !wanted_.contains(current)) && !beginning_.chooses_at_every_call;
+  }
+  // The context that makes the next step, unless goes_on() says that of `current`; throws
+  // ScheduleDivergence if the run ends here.
   TaskId choose(const RunnableSet& runnable, TaskId current);
   // In which of `ways` the current context goes on, where all are to be tried. Their objects are
   // their names, which no others of the run have. The context has to come to a choice of who goes

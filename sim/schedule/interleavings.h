@@ -17,6 +17,13 @@ namespace gang::sim {
 //   } while (all.next(guide->log()));
 class Interleavings {
  public:
+  // Steps that end at every call; or those of explorations, which go on until they have done
+  // something: fewer.
+  enum class Steps { calls, deeds };
+  explicit Interleavings(Steps steps = Steps::calls) {
+    beginning_.chooses_at_every_call = steps == Steps::calls;
+  }
+
   // Of the run to be made.
   const Beginning& beginning() const noexcept { return beginning_; }
 

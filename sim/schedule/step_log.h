@@ -131,7 +131,7 @@ struct TakenByAny {
 };
 
 // Something that a step had to come after, or that comes after it, between its accesses. A step is
-// what a context does from one call to the next.
+// what a context does from one choice to the next.
 struct StepMark {
   enum class Kind : std::uint8_t {
     publish,  // who joins the object `value` from now on comes after this

@@ -57,6 +57,14 @@ class StepWriter {
 
   StepKey key_of(TaskId task) const noexcept { return log_.contexts[task]; }
   TaskId current() const noexcept { return current_; }
+  // Whether the step only came after others so far.
+  bool has_done_nothing() const noexcept {
+    if (log_.choices.empty()) return false;
+    const StepChoice& step = log_.choices.back();
+    return log_.accesses.size() == step.first_access &&
+           std::all_of(log_.marks.begin() + step.first_mark, log_.marks.end(),
+                       [](const StepMark& mark) { return mark.kind == StepMark::Kind::join; });
+  }
   // What the current context has done since the last choice.
   std::span<const Access> accesses_of_step() const noexcept {
     if (log_.choices.empty()) return {};

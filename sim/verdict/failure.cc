@@ -220,8 +220,8 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     rank.make_rare().abandoned.clear();
     return;
   }
+  // Broken ones, too: who fails first is a choice.
   for (const auto& gang : gangs_of(rank)) {
-    if (gang->broken) continue;
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
     cause->ranks_at_fault = member_of(*gang, rank.rank);

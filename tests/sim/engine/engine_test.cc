@@ -55,12 +55,16 @@ TEST(Engine, ARandomScheduleIsAFunctionOfTheSeed) {
 }
 
 TEST(Engine, ARecordedScheduleReplaysExactly) {
-  for (const auto scheduler : {SchedulerKind::round_robin, SchedulerKind::random})
+  const AnyReceives none;
+  for (const auto scheduler :
+       {SchedulerKind::round_robin, SchedulerKind::random, SchedulerKind::guided})
     for (const std::uint64_t seed : {1, 2, 3}) {
+      SimulationOptions options{.world_size = 6, .seed = seed, .scheduler = scheduler};
+      options.schedule = Recording::on;
+      if (scheduler == SchedulerKind::guided) options.guide = std::make_shared<Guide>();
+      if (options.guide) options.guide->begin({}, none);
       Report recorded;
-      const auto order = order_of(
-          {.world_size = 6, .seed = seed, .scheduler = scheduler, .schedule = Recording::on},
-          &recorded);
+      const auto order = order_of(options, &recorded);
       ASSERT_FALSE(recorded.schedule.choices.empty());
       Report replayed;
       const SimulationOptions replay{.world_size = 6,

@@ -1,6 +1,7 @@
 #include "sim/further_runs/every_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -272,6 +273,19 @@ TEST(EverySchedule, IsCompleteForAborts) {
           rank.root()->recv(view_of(value));
         } catch (const GangError&) {
         }
+      },
+      2);
+}
+
+// Whoever ends first breaks what they have in common.
+TEST(EverySchedule, IsCompleteForErrorsThatEndSeveralRanks) {
+  expect_complete(
+      2,
+      [](SimulatedRank& rank) {
+        const auto all = rank.root()->split({.color = 0});
+        std::array<std::int32_t, 2> values{};
+        const std::int64_t size = rank.rank() == 0 ? 2 : 1;
+        all->all_reduce(TensorView(values.data(), DataType::i32, {size}), ReduceOperation::sum);
       },
       2);
 }

@@ -1,6 +1,7 @@
 #include "sim/schedule/guide.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,10 +50,40 @@ TEST(Guide, BeginsAsItIsTold) {
   const auto key = keys(3);
   Guide guide = guided({.choices = {key[2], key[1]}});
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 2);
+  guide.access(written(7));
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 2), 1);
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), 1), 1);
   EXPECT_THAT(test::enabled_at(guide.log(), guide.log().choices[0]),
               testing::ElementsAreArray(key));
+}
+
+// Then whoever could come first could have come before it.
+TEST(Guide, AStepThatHasDoneNothingGoesOnWithoutAChoice) {
+  const auto key = keys(2);
+  const auto choices_after = [&key](const std::function<void(Guide&)>& act) {
+    Guide guide = guided({.choices = {key[0], key[1]}});
+    guide.choose(runnable_of({0, 1}), no_task);
+    act(guide);
+    const bool goes_on = guide.goes_on(0);
+    EXPECT_EQ(guide.choose(runnable_of({0, 1}), 0), goes_on ? 0 : 1);
+    return guide.log().choices.size();
+  };
+  EXPECT_EQ(choices_after([](Guide&) {}), 1U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.join(8); }), 1U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.access(written(7)); }), 2U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.publish(8); }), 2U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.started(2, "child"); }), 2U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.rests(); }), 2U);
+  EXPECT_EQ(choices_after([](Guide& guide) { guide.wants(50); }), 2U);
+}
+
+TEST(Guide, OnlyTheContextOfTheStepGoesOnAndIfItCan) {
+  Guide guide = guided({});
+  EXPECT_FALSE(guide.goes_on(0)) << "no step has begun";
+  guide.choose(runnable_of({0, 1}), no_task);
+  EXPECT_FALSE(guide.goes_on(1));
+  EXPECT_EQ(guide.choose(runnable_of({1}), 0), 1);
+  EXPECT_TRUE(guide.goes_on(1));
 }
 
 TEST(Guide, SaysThatItsBeginningDoesNotFit) {
