@@ -117,7 +117,10 @@ bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
     return true;
   }
   if (fate.kind == LinkFate::Kind::passes) send.faults.corruptor = fate.fault;
-  if (is_held) mailbox.held.push_back({&send, until});
+  if (is_held) {
+    if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
+    mailbox.held.push_back({&send, until});
+  }
   return is_held;
 }
 
@@ -157,6 +160,7 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
     if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, send);
     return meet(send, waiting);
   }
+  if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
   // A message may not overtake an earlier one of its link that did not fit.
   if (!first_waiting(mailbox, send.member) && fits(mailbox, send))
     buffer(mailbox, send);
@@ -254,7 +258,10 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   const auto send = find_for(receive, mailbox.sends, [&receive](const PendingOperation* candidate) {
     return accepts(receive.call(), candidate->member, candidate->call().tag);
   });
-  if (!send) return mailbox.receives.push(receive.call().peer, &receive);
+  if (!send) {
+    if (Guide* guide = engine_.choices().guide()) note_left(*guide, receive);
+    return mailbox.receives.push(receive.call().peer, &receive);
+  }
   PendingOperation& waiting = *mailbox.sends.take(*send);
   const int source = waiting.member;
   if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, receive);

@@ -49,6 +49,19 @@ void tell(Guide& guide, const PendingOperation& pending, AccessKind kind, Access
                 .site = pending.call().call_site});
 }
 
+// The same of a call that goes through only while the gang is not broken.
+void tell_call(Guide& guide, const PendingOperation& pending, AccessKind kind, AccessMode mode,
+               StepKey object) {
+  guide.access({.kind = kind,
+                .mode = mode,
+                .tag = pending.call().tag,
+                .rank = pending.task->rank->rank,
+                .object = object,
+                .gang = state_of(*pending.gang),
+                .operation = pending.step_key,
+                .site = pending.call().call_site});
+}
+
 // What has to happen elsewhere for the operation to end.
 void look_at(Guide& guide, const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
@@ -97,9 +110,10 @@ void note_seat(Guide& guide, const PendingOperation& pending) {
 
 void note_post(Guide& guide, PendingOperation& pending) {
   const GangState& gang = *pending.gang;
-  const bool is_message = is_point_to_point(pending.call().kind);
-  pending.step_key = is_message ? guide.posted() : guide.new_object();
-  tell(guide, pending, AccessKind::call, AccessMode::read, state_of(gang));
+  const OperationKind kind = pending.call().kind;
+  pending.step_key = guide.new_object();
+  if (gang.broken || kind == OperationKind::batch)
+    tell(guide, pending, AccessKind::call, AccessMode::read, state_of(gang));
   if (gang.broken) return;
   if (pending.task->rank->has_threads) {
     note_seat(guide, pending);
@@ -107,9 +121,9 @@ void note_post(Guide& guide, PendingOperation& pending) {
     if (StepLog* notes = guide.notes(); notes != nullptr && gang.world->interference != nullptr)
       notes->is_incomplete = true;
   }
-  if (is_message) return;
+  if (is_point_to_point(kind)) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
-  tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
+  tell_call(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
   guide.publish(slot);
 }
 
@@ -128,7 +142,9 @@ void note_return(Guide& guide, const PendingOperation& pending) {
   if (pending.task->rank->has_threads) note_seat(guide, pending);
 }
 
-void note_post_of_entry(Guide& guide, PendingOperation& entry) { entry.step_key = guide.posted(); }
+void note_post_of_entry(Guide& guide, PendingOperation& entry) {
+  entry.step_key = guide.new_object();
+}
 
 void note_ended(Guide& guide, const PendingOperation& pending) {
   if (!is_of_current_step(pending)) guide.publish(pending.step_key);
@@ -140,8 +156,14 @@ void note_look(Guide& guide, const PendingOperation& pending) {
   if (pending.has_ended()) note_taken(guide, pending);
 }
 
+void note_left(Guide& guide, const PendingOperation& pending) { guide.publish(pending.step_key); }
+
 void note_taken(Guide& guide, const PendingOperation& pending) {
   guide.join(pending.step_key);
+  note_taken_at_once(guide, pending);
+}
+
+void note_taken_at_once(Guide& guide, const PendingOperation& pending) {
   if (!is_point_to_point(pending.call().kind))
     guide.join(part_of(*pending.gang, Part::slot, pending.call().sequence_number));
   if (pending.entries)
@@ -157,14 +179,14 @@ void note_broken(Guide& guide, const World& world, const GangState& gang) {
 }
 
 void note_sent(Guide& guide, const PendingOperation& send) {
-  tell(guide, send, AccessKind::message, AccessMode::write,
-       part_of_member(*send.gang, Part::mailbox, send.call().peer));
+  tell_call(guide, send, AccessKind::message, AccessMode::write,
+            part_of_member(*send.gang, Part::mailbox, send.call().peer));
 }
 
 void note_receive(Guide& guide, const PendingOperation& receive) {
   const GangState& gang = *receive.gang;
-  tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
-       part_of_member(gang, Part::received, receive.member));
+  tell_call(guide, receive, AccessKind::arrival, AccessMode::arrive,
+            part_of_member(gang, Part::received, receive.member));
   StepLog* const notes = guide.notes();
   if (notes == nullptr || receive.call().peer != any_rank) return;
   const AnyReceive asked{part_of_member(gang, Part::mailbox, receive.member), receive.call().tag};

@@ -24,8 +24,10 @@ void note_ended(Guide& guide, const PendingOperation& pending);
 // The context sees whether the operation has ended.
 void note_look(Guide& guide, const PendingOperation& pending);
 
-// The context goes on after the end of the operation.
+// The context goes on after the end of the operation; or one that it has ended itself when it
+// posted it.
 void note_taken(Guide& guide, const PendingOperation& pending);
+void note_taken_at_once(Guide& guide, const PendingOperation& pending);
 
 // The call of the operation, which has waited, returns: another context of its rank that calls on
 // the gang is no longer there at once with it.
@@ -35,6 +37,8 @@ void note_return(Guide& guide, const PendingOperation& pending);
 void note_broken(Guide& guide, const World& world, const GangState& gang);
 
 void note_sent(Guide& guide, const PendingOperation& send);
+// A send or receive is left for others to meet: what they then do comes after this.
+void note_left(Guide& guide, const PendingOperation& pending);
 void note_receive(Guide& guide, const PendingOperation& receive);
 // A send and a receive: the one that has just been posted ends both.
 void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted);

@@ -114,7 +114,10 @@ void SimGang::note_end_of_call(World& world, PendingOperation& pending, bool had
   }
   Guide* const guide = world.engine.choices().guide();
   if (guide == nullptr) return;
-  note_taken(*guide, pending);
+  if (had_ended)
+    note_taken_at_once(*guide, pending);
+  else
+    note_taken(*guide, pending);
   note_return(*guide, pending);
 }
 

@@ -39,6 +39,7 @@ void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
   uses_.clear();
   const AccessModes modes = modes_of(log);
   const bool are_looked_for = modes.contains(AccessMode::look);
+  const bool are_written = modes.contains(AccessMode::write);
   std::uint32_t index = 0;
   for (const Access& access : log.accesses) {
     if (access.kind == AccessKind::message) {
@@ -46,8 +47,11 @@ void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
       add_objects(access, known, of_message_);
       if (are_looked_for) add_arrivals(access, of_message_);
       for (const UsedObject& used : of_message_) note(used, access.task, index);
-    } else if (!(AccessModes::conflicting_with(access.mode) & modes).empty()) {
-      note({access.object, access.mode}, access.task, index);
+    } else {
+      if (access.gang != 0 && are_written)
+        note({access.gang, AccessMode::read}, access.task, index);
+      if (!(AccessModes::conflicting_with(access.mode) & modes).empty())
+        note({access.object, access.mode}, access.task, index);
     }
     ++index;
   }

@@ -37,7 +37,8 @@ std::string_view deed_of(AccessKind kind) noexcept {
 
 // Of what a step has done, what names it: the first of these.
 constexpr AccessKind naming[] = {AccessKind::message, AccessKind::lock, AccessKind::notification,
-                                 AccessKind::look,    AccessKind::key,  AccessKind::call};
+                                 AccessKind::look,    AccessKind::key,  AccessKind::call,
+                                 AccessKind::arrival};
 
 const Access* naming_access(std::span<const Access> accesses) {
   for (const AccessKind kind : naming) {

@@ -3,10 +3,25 @@
 #include <algorithm>
 
 namespace gang::sim {
+namespace {
+
+// As a call, if what it did before or after `other` is that it called a gang which that broke.
+Access as_part_of_contest(const Access& access, const Access& other) {
+  if (access.gang == 0 || access.gang != other.object) return access;
+  Access call = access;
+  call.kind = AccessKind::call;
+  call.mode = AccessMode::read;
+  call.object = access.gang;
+  return call;
+}
+
+}  // namespace
 
 Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& race) {
-  Contest contest{.first = log.accesses[race.first_access],
-                  .second = log.accesses[race.second_access],
+  const Access& first = log.accesses[race.first_access];
+  const Access& second = log.accesses[race.second_access];
+  Contest contest{.first = as_part_of_contest(first, second),
+                  .second = as_part_of_contest(second, first),
                   .first_context = log.names[order.context_of(race.first_step)],
                   .second_context = log.names[order.context_of(race.second_step)]};
   if (contest.first.kind != AccessKind::message || contest.second.kind != AccessKind::message)

@@ -47,8 +47,14 @@ bool is_looked_for(const Access& message, const Access& look) noexcept {
           look.object == coming_from(message.rank, message.object));
 }
 
+// Whether the gang of a call is broken by `other`.
+bool is_broken_by(const Access& call, const Access& other) noexcept {
+  return call.gang == other.object && call.gang != 0 && other.mode == AccessMode::write;
+}
+
 bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
-  if (a.object != b.object) return is_looked_for(a, b) || is_looked_for(b, a);
+  if (a.object != b.object)
+    return is_looked_for(a, b) || is_looked_for(b, a) || is_broken_by(a, b) || is_broken_by(b, a);
   if (!conflict(a.mode, b.mode)) return false;
   return a.kind != AccessKind::message || known.contains({a.object, any_tag}) ||
          (a.tag == b.tag && known.contains({a.object, a.tag}));
@@ -71,6 +77,7 @@ StepKey coming_from(int rank, StepKey mailbox) noexcept {
 }
 
 void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into) {
+  if (access.gang != 0) into.push_back({access.gang, AccessMode::read});
   if (access.kind != AccessKind::message) return into.push_back({access.object, access.mode});
   for (const auto& [mailbox, tag] : asked_at(known, access.object))
     if (tag == any_tag || tag == access.tag)

@@ -26,7 +26,7 @@ using StepKey = std::uint64_t;
 
 enum class AccessKind : std::uint8_t {
   message,       // puts a message into a mailbox
-  call,          // a call on a gang, or its end by an abort
+  call,          // breaks a gang, or calls on one and does none of what follows
   lock,          // takes a mutex, or tries to
   notification,  // waits for a condition, or notifies it
   arrival,       // does its part of an operation of several ranks
@@ -102,6 +102,7 @@ struct Access {
   std::int32_t rank = 0;  // who, as a root rank
   TaskId task = 0;        // the context; of what is in a log
   StepKey object = 0;     // message: the mailbox
+  StepKey gang = 0;       // of a call: the gang, whose state it reads as well; 0: none
   StepKey operation = 0;  // the operation that did it, where there is one
   CallSite site;          // where
 };
@@ -237,7 +238,7 @@ struct UsedObject {
 };
 
 // All of them, appended to `into`: the access's own, or, of a message, one for each of the receives
-// that could take it ...
+// that could take it; and the gang of a call ...
 void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into);
 // ... and, where somebody may look for messages, two more. Requires a message.
 void add_arrivals(const Access& message, std::vector<UsedObject>& into);

@@ -99,7 +99,7 @@ class StepWriter {
   if (rests_ || is_full_) return;
   // Field by field: a copy in larger pieces than the parts were stored in waits for the stores.
   log_.accesses.emplace_back(access.kind, access.mode, access.tag, access.rank, current_,
-                             access.object, access.operation, access.site);
+                             access.object, access.gang, access.operation, access.site);
   if (log_.accesses.size() > most_accesses || log_.marks.size() > most_marks) [[unlikely]]
     give_up();
 }

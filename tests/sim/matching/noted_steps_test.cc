@@ -83,14 +83,33 @@ TEST(NotedSteps, ATestLooksWhereAMessageArrives) {
 
 TEST(NotedSteps, ATestLooksAndAnAbortWritesWhatEveryCallReads) {
   const StepLog log = log_of(2, [](SimulatedRank& rank) {
-    if (rank.rank() == 1) return rank.root()->abort();
-    Work work = rank.root()->start_barrier();
+    Gang& root = *rank.root();
+    std::int32_t value = 0;
+    if (rank.rank() == 1) {
+      root.send(view_of(value), 0);
+      root.recv(view_of(value), 0);
+      return root.abort();
+    }
+    root.recv(view_of(value), 1);
+    root.send(view_of(value), 1);
+    Work work = root.start_barrier();
     work.test();
     EXPECT_THROW(work.wait(), GangError);
+    EXPECT_THROW(root.barrier(), GangError);
   });
   EXPECT_GE(count(log, AccessKind::look, AccessMode::look), 1);
   EXPECT_EQ(count(log, AccessKind::call, AccessMode::write), 1);
-  EXPECT_GE(count(log, AccessKind::call, AccessMode::read), 1);
+  EXPECT_EQ(count(log, AccessKind::call, AccessMode::read), 1) << "on the broken gang";
+  const auto broken = std::ranges::find(log.accesses, AccessMode::write, [](const Access& access) {
+    return access.kind == AccessKind::call ? access.mode : AccessMode::read;
+  });
+  ASSERT_NE(broken, log.accesses.end());
+  EXPECT_EQ(std::ranges::count(log.accesses, broken->object, &Access::gang), 5);
+}
+
+TEST(NotedSteps, ABatchReadsItsGangEvenIfItIsEmpty) {
+  const StepLog log = log_of(1, [](SimulatedRank& rank) { rank.root()->start_batch({}).wait(); });
+  EXPECT_EQ(count(log, AccessKind::call, AccessMode::read), 1);
 }
 
 }  // namespace

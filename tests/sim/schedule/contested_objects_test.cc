@@ -41,6 +41,20 @@ class ContestedObjectsTest : public testing::Test {
   ContestedObjects contested_;
 };
 
+TEST_F(ContestedObjectsTest, TheGangOfACallIsIfAnotherContextBreaksIt) {
+  using enum AccessMode;
+  const auto call = note(0, arrive, 1, AccessKind::arrival);
+  log_.accesses[call].gang = 9;
+  const auto other = note(1, arrive, 1, AccessKind::arrival);
+  log_.accesses[other].gang = 9;
+  read_log();
+  EXPECT_THAT(contested_.uses(), IsEmpty());
+  const auto broken = note(0, write, 9);
+  read_log();
+  EXPECT_EQ(objects_of(other), objects_of(broken));
+  EXPECT_EQ(objects_of(call).size(), 1U);
+}
+
 TEST_F(ContestedObjectsTest, AreThoseThatTwoContextsAccessInWaysThatDoNotCommute) {
   using enum AccessMode;
   for (const auto& [first, second] :

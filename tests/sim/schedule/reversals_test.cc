@@ -65,6 +65,21 @@ TEST(ContestOf, HasTheStepsInTheirOrder) {
   EXPECT_FALSE(contest.receive);
 }
 
+// As a call, whatever else it did.
+TEST(ContestOf, NamesTheCallOfAGangThatAnotherBroke) {
+  StepLog log =
+      LogWriter(2).step(1).access(7, AccessMode::arrive).step(0).access(9, AccessMode::write).log();
+  log.accesses[0].kind = AccessKind::arrival;
+  log.accesses[0].gang = 9;
+  const Reversals reversals = read(log);
+  ASSERT_EQ(reversals.all().size(), 1u);
+  const Contest contest = contest_of(log, reversals.order(), reversals.all()[0].race);
+  EXPECT_EQ(contest.first.kind, AccessKind::call);
+  EXPECT_EQ(contest.first.mode, AccessMode::read);
+  EXPECT_EQ(contest.first.object, 9u);
+  EXPECT_EQ(contest.second.mode, AccessMode::write);
+}
+
 TEST(Reversals, PreferTheContextThatWasSecond) {
   const LogWriter log = LogWriter(3).step(0).access(1).step(1).access(2).step(2).access(1);
   const Reversals reversals = read(log.log());

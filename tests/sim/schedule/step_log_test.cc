@@ -86,6 +86,25 @@ TEST(StepLog, AccessesToDifferentObjectsCommute) {
   EXPECT_FALSE(do_conflict({access(1, AccessMode::write)}, {access(2, AccessMode::write)}, none));
 }
 
+TEST(StepLog, ACallConflictsWithWhatBreaksItsGang) {
+  const AnyReceives none;
+  Access call = access(1, AccessMode::arrive);
+  call.gang = 9;
+  EXPECT_TRUE(do_conflict({call}, {access(9, AccessMode::write)}, none));
+  EXPECT_TRUE(do_conflict({access(9, AccessMode::write)}, {call}, none));
+  EXPECT_FALSE(do_conflict({call}, {access(9, AccessMode::read)}, none));
+  EXPECT_FALSE(do_conflict({call}, {access(8, AccessMode::write)}, none));
+  EXPECT_FALSE(do_conflict({access(1, AccessMode::read)}, {access(0, AccessMode::write)}, none));
+  EXPECT_FALSE(do_conflict({call}, {call}, none));
+  std::vector<UsedObject> objects;
+  add_objects(call, none, objects);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0].object, 9U);
+  EXPECT_EQ(objects[0].mode, AccessMode::read);
+  EXPECT_EQ(objects[1].object, 1U);
+  EXPECT_EQ(objects[1].mode, AccessMode::arrive);
+}
+
 TEST(StepLog, MessagesConflictOnlyWhereOneReceiveCouldTakeEither) {
   const AnyReceives none;
   EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 0)}, none));
