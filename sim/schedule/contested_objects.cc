@@ -42,16 +42,14 @@ void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
   const bool are_written = modes.contains(AccessMode::write);
   std::uint32_t index = 0;
   for (const Access& access : log.accesses) {
+    if (access.gang != 0 && are_written) note({access.gang, AccessMode::read}, access.task, index);
     if (access.kind == AccessKind::message) {
       of_message_.clear();
-      add_objects(access, known, of_message_);
+      add_takers(access, known, of_message_);
       if (are_looked_for) add_arrivals(access, of_message_);
       for (const UsedObject& used : of_message_) note(used, access.task, index);
-    } else {
-      if (access.gang != 0 && are_written)
-        note({access.gang, AccessMode::read}, access.task, index);
-      if (!(AccessModes::conflicting_with(access.mode) & modes).empty())
-        note({access.object, access.mode}, access.task, index);
+    } else if (!(AccessModes::conflicting_with(access.mode) & modes).empty()) {
+      note({access.object, access.mode}, access.task, index);
     }
     ++index;
   }

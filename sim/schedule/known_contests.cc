@@ -18,7 +18,6 @@ void KnownContests::learn(const StepLog& log) {
       add_objects(access, receives_, objects);
       // Of messages to one mailbox only those count that one receive could take, or a look see.
       objects_[access.object];
-      if (access.kind == AccessKind::message) add_arrivals(access, objects);
       for (const auto& [key, mode] : objects) {
         Object& object = objects_[key];
         bool is_known = false;
@@ -51,7 +50,6 @@ bool KnownContests::is_contested(std::span<const Access> accesses) const {
     if (!objects_.contains(access.object)) return true;
     objects.clear();
     add_objects(access, receives_, objects);
-    if (access.kind == AccessKind::message) add_arrivals(access, objects);
     for (const auto& [key, mode] : objects)
       if (const auto found = objects_.find(key);
           found == objects_.end() || found->second.is_contested)

@@ -54,7 +54,6 @@ std::uint64_t class_of(const StepLog& log, const AnyReceives& known) {
   for (const Access& access : log.accesses) {
     of_access.clear();
     add_objects(access, known, of_access);
-    if (access.kind == AccessKind::message) add_arrivals(access, of_access);
     for (const auto& [key, mode] : of_access)
       objects[key].add(mode, access.task, log.contexts[access.task]);
   }

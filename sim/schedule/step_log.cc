@@ -79,10 +79,15 @@ StepKey coming_from(int rank, StepKey mailbox) noexcept {
 void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into) {
   if (access.gang != 0) into.push_back({access.gang, AccessMode::read});
   if (access.kind != AccessKind::message) return into.push_back({access.object, access.mode});
-  for (const auto& [mailbox, tag] : asked_at(known, access.object))
-    if (tag == any_tag || tag == access.tag)
+  add_takers(access, known, into);
+  add_arrivals(access, into);
+}
+
+void add_takers(const Access& message, const AnyReceives& known, std::vector<UsedObject>& into) {
+  for (const auto& [mailbox, tag] : asked_at(known, message.object))
+    if (tag == any_tag || tag == message.tag)
       into.push_back(
-          {part_of(mailbox, Part::receive, static_cast<std::uint32_t>(tag)), access.mode});
+          {part_of(mailbox, Part::receive, static_cast<std::uint32_t>(tag)), message.mode});
 }
 
 void add_arrivals(const Access& message, std::vector<UsedObject>& into) {

@@ -237,10 +237,12 @@ struct UsedObject {
   AccessMode mode = AccessMode::read;
 };
 
-// All of them, appended to `into`: the access's own, or, of a message, one for each of the receives
-// that could take it; and the gang of a call ...
+// All of them, appended to `into`.
 void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into);
-// ... and, where somebody may look for messages, two more. Requires a message.
+
+// Of these, for a message: one for each of the receives that could take it; and where it arrives,
+// which matters only to those who look for messages.
+void add_takers(const Access& message, const AnyReceives& known, std::vector<UsedObject>& into);
 void add_arrivals(const Access& message, std::vector<UsedObject>& into);
 
 // Whether two steps of different contexts do not commute.
