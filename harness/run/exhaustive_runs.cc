@@ -86,7 +86,17 @@ class ExhaustiveRuns {
     if (every.end == End::diverged && !exploration_.failure)
       exploration_.failure = diverged(every.diverged_at);
     if (!guided_.faults) exploration_.results = results_.size();
+    if (exploration_.failure && is_uncontested(every)) {
+      exploration_.failure->is_in_every_schedule = true;
+      sim::note_uncontested(exploration_.failure->report);
+    }
     add(std::move(every));
+  }
+
+  // Whether all schedules of the case are like its only run.
+  bool is_uncontested(const sim::EverySchedule& every) const noexcept {
+    return is_guided_ && !guided_.faults && runs_of_case_ == 1 && every.contests == 0 &&
+           !every.unguided && (every.end == End::stopped || every.end == End::all_seen);
   }
 
   void add(sim::EverySchedule every) {
@@ -155,6 +165,7 @@ class ExhaustiveRuns {
   bool take(const sim::ExploredRun& ran) {
     const RunResult& result = made_with(ran.guide);
     ++runs_of_case_;
+    is_guided_ = ran.guide != nullptr;
     exploration_.coverage.add(result);
     note_faults(result);
     if (faults_ && !guided_.faults && clean_.by_rank.empty()) clean_ = result.outputs;
@@ -233,6 +244,7 @@ class ExhaustiveRuns {
   std::map<const sim::Guide*, RunResult> made_;  // the last one with each guide
   std::set<std::uint64_t> results_;
   bool is_only_one_ = false;
+  bool is_guided_ = false;  // the last run
 };
 
 }  // namespace

@@ -80,6 +80,8 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
   // What the exploration has seen, rather than what a single run suspects.
   if (found.report.outcome == sim::Outcome::completed)
     result.report.findings = found.report.findings;
+  result.is_in_every_schedule = found.is_in_every_schedule;
+  if (found.is_in_every_schedule) sim::note_uncontested(result.report);
   return {.result = std::move(result),
           .schedule = std::move(saved),
           .detours_found = exploration.detours ? exploration.detours->size() : 0};

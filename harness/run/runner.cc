@@ -129,8 +129,10 @@ void look_around(const Backend& backend, const Launch& launch, const Program& pr
         return std::move(other.report);
       },
       neighbours, [&digest] { return digest; });
-  if (seen.contests == 0U && is_of_schedules(result.specification))
+  if (seen.contests == 0U && is_of_schedules(result.specification)) {
     result.is_in_every_schedule = true;
+    sim::note_uncontested(result.report);
+  }
   if (neighbours != sim::Neighbours::all) return;
   result.contested_choices = seen.contests.value_or(0);
   result.decisive = seen.decisive;

@@ -63,6 +63,9 @@ enum class Dependence : std::uint8_t {
 // A value. It claims only what was shown, by the state at the verdict or by a further run.
 struct Certainty {
   Schedules schedules = Schedules::at_least_this;
+  // Every schedule: not because the run made no choice, but because none of its choices is
+  // contested, as a run with a Guide has shown.
+  bool is_uncontested = false;
   Dependence sends = Dependence::none;          // that sends wait to be received
   std::optional<std::uint64_t> buffered_bytes;  // of the run's SendMode
   Dependence streams = Dependence::none;        // that a stream runs in launch order

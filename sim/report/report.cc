@@ -75,4 +75,14 @@ const Certainty* certainty_of(const Report& report) noexcept {
   return certainty ? &*certainty : nullptr;
 }
 
+void note_uncontested(Report& report) noexcept {
+  const auto note = [](std::optional<Certainty>& certainty) {
+    if (!certainty || certainty->schedules == Schedules::every) return;
+    certainty->schedules = Schedules::every;
+    certainty->is_uncontested = true;
+  };
+  note(report.certainty);
+  for (Finding& finding : report.findings) note(finding.certainty);
+}
+
 }  // namespace gang::sim

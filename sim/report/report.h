@@ -231,6 +231,10 @@ std::string full_message(const Finding& finding);
 // The report's certainty, else that of its first finding, else null.
 const Certainty* certainty_of(const Report& report) noexcept;
 
+// Explorations have shown that no choice of the run is contested: what is in the report happens in
+// every schedule.
+void note_uncontested(Report& report) noexcept;
+
 // Advice on what to change, by finding id; empty if no general advice holds.
 std::string_view fix_for(std::string_view finding_id) noexcept;
 

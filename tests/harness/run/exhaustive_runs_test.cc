@@ -96,6 +96,40 @@ TEST(ExhaustiveRuns, FindsATestThatSucceedsInOneOrderOnly) {
   EXPECT_EQ(found.every->holds_otherwise, true);
 }
 
+// A message to oneself is a choice among its sources, which nothing decides here.
+void wait_for_nobody(Rank& rank) {
+  std::int32_t value = 0;
+  if (rank.rank() == 0) return rank.root()->barrier();
+  Work received = rank.root()->start_recv(view_of(value), 1);
+  rank.root()->send(view_of(value), 1);
+  received.wait();
+}
+
+TEST(ExhaustiveRuns, AFailureWithoutContestedChoicesIsInEverySchedule) {
+  const Program uncontested{.name = "uncontested", .description = "", .run = wait_for_nobody};
+  const RunSpecification two_ranks{.program = "uncontested", .world_size = 2};
+  const Exploration found = explored(uncontested, two_ranks);
+  ASSERT_TRUE(found.failure);
+  EXPECT_TRUE(found.failure->is_in_every_schedule);
+  ASSERT_TRUE(found.failure->report.certainty);
+  EXPECT_EQ(found.failure->report.certainty->schedules, sim::Schedules::every);
+  EXPECT_TRUE(found.failure->report.certainty->is_uncontested);
+}
+
+TEST(ExhaustiveRuns, AFailureAfterAContestedChoiceIsInThisSchedule) {
+  const Program contested{.name = "contested", .description = "", .run = [](Rank& rank) {
+                            std::int32_t value = 0;
+                            if (rank.rank() == 0) rank.root()->recv(view_of(value));
+                            if (rank.rank() == 0) return rank.root()->barrier();
+                            rank.root()->send(view_of(value), 0);
+                          }};
+  const Exploration found = explored(contested, {.program = "contested", .world_size = 3});
+  ASSERT_TRUE(found.failure);
+  EXPECT_FALSE(found.failure->is_in_every_schedule);
+  ASSERT_TRUE(found.failure->report.certainty);
+  EXPECT_EQ(found.failure->report.certainty->schedules, sim::Schedules::at_least_this);
+}
+
 constexpr std::string_view one_crash =
     "[[fault]]\nkind = \"crash\"\noperation = [0, 100]\nmoment = \"any\"\nnotice = \"1s\"\n";
 

@@ -189,6 +189,22 @@ TEST(ExplainFailure, LeavesTheDetoursThatAreNeeded) {
   EXPECT_EQ(explained.detours_found, found->detours->size());
 }
 
+TEST(ExplainFailure, KeepsThatItIsInEverySchedule) {
+  const Program program{.name = "alone", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 0;
+                          if (rank.rank() == 0) return rank.root()->barrier();
+                          Work received = rank.root()->start_recv(view_of(value), 1);
+                          rank.root()->send(view_of(value), 1);
+                          received.wait();
+                        }};
+  const Exploration found = explore(program, {.program = "alone", .world_size = 2}, {});
+  ASSERT_TRUE(found.failure);
+  const RunResult explained = explain_failure(program, found).result;
+  EXPECT_TRUE(explained.is_in_every_schedule);
+  ASSERT_TRUE(explained.report.certainty);
+  EXPECT_EQ(explained.report.certainty->schedules, sim::Schedules::every);
+}
+
 TEST(Summary, WithoutSchedulesThereIsNoRun) {
   EXPECT_EQ(summary_of({.program = "ring"}, {}, 0),
             "SAMPLED  ring, no run: there are more shards than schedules\n");

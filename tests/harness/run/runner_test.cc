@@ -209,6 +209,23 @@ TEST(Run, TellsTheChoiceThatMakesItFail) {
   EXPECT_EQ(run_of(wrong_if_rank_1_is_first, three_ranks).decisive, "");
 }
 
+// Though it made choices: who comes first to a message to oneself.
+TEST(Run, AFailureWithoutContestedChoicesIsInEverySchedule) {
+  const auto wait_for_nobody = [](Rank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) return rank.root()->barrier();
+    Work received = rank.root()->start_recv(view_of(value), 1);
+    rank.root()->send(view_of(value), 1);
+    received.wait();
+  };
+  const RunSpecification two_ranks{.program = "test", .world_size = 2};
+  const RunResult result = run_of(wait_for_nobody, two_ranks, {.neighbours = sim::Neighbours::all});
+  EXPECT_TRUE(result.is_in_every_schedule);
+  ASSERT_TRUE(result.report.certainty);
+  EXPECT_EQ(result.report.certainty->schedules, sim::Schedules::every);
+  EXPECT_TRUE(result.report.certainty->is_uncontested);
+}
+
 TEST(Run, WithoutContestedChoicesNoCommandTriesThem) {
   const RunSpecification three_ranks{.program = "test", .world_size = 3};
   const RunResult result = run_of(sum_ranks, three_ranks, {.neighbours = sim::Neighbours::all});

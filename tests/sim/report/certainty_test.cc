@@ -16,6 +16,8 @@ constexpr Schedules every = Schedules::every;
 TEST(CertaintyText, SaysInWhichSchedules) {
   EXPECT_EQ(to_string(Certainty{.schedules = every}),
             "every schedule: the run made no scheduling choice");
+  EXPECT_EQ(to_string(Certainty{.schedules = every, .is_uncontested = true}),
+            "every schedule: the run made no contested choice");
   EXPECT_EQ(to_string(Certainty{}), "seen in this schedule: another may avoid it");
 }
 
@@ -71,7 +73,8 @@ TEST(CertaintyJson, RoundTripsAndHasItsText) {
                        .resident_kernels = 2,
                        .faults = Dependence::none,
                        .otherwise = "timed_out"};
-  for (const Certainty& certainty : {full, Certainty{}}) {
+  const Certainty uncontested{.schedules = every, .is_uncontested = true};
+  for (const Certainty& certainty : {full, uncontested, Certainty{}}) {
     const nlohmann::json json = to_json(certainty, {});
     EXPECT_EQ(certainty_from_json(json), certainty);
     EXPECT_EQ(json["text"], to_string(certainty));

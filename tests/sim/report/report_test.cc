@@ -38,6 +38,23 @@ TEST(Report, ItsCertaintyIsItsOwnOrThatOfItsFirstFinding) {
   EXPECT_EQ(certainty_of(report)->schedules, Schedules::every);
 }
 
+TEST(Report, WithoutContestedChoicesWhatItSaysIsOfEverySchedule) {
+  Report report;
+  report.findings = {some_finding(), some_finding(), some_finding()};
+  report.findings[1].certainty.emplace();
+  report.findings[2].certainty = Certainty{.schedules = Schedules::every};
+  report.certainty = Certainty{.sends = Dependence::open};
+  note_uncontested(report);
+  EXPECT_EQ(report.certainty,
+            (Certainty{
+                .schedules = Schedules::every, .is_uncontested = true, .sends = Dependence::open}));
+  EXPECT_FALSE(report.findings[0].certainty);
+  EXPECT_EQ(report.findings[1].certainty,
+            (Certainty{.schedules = Schedules::every, .is_uncontested = true}));
+  EXPECT_EQ(report.findings[2].certainty, Certainty{.schedules = Schedules::every})
+      << "the run made no choice before";
+}
+
 TEST(Finding, ItsSentencesAreItsMessageAndItsDetail) {
   EXPECT_EQ(full_message({.message = "It is so."}), "It is so.");
   EXPECT_EQ(full_message({.message = "It is so.", .detail = "Thus."}), "It is so. Thus.");
