@@ -99,8 +99,7 @@ class PythonCommand final : public Command {
     check(given);
     for (FileOption* file : {&json_, &report_, &sarif_, &trace_, &schedule_}) file->open();
     ranks_.note_misplaced(context.err);
-    Conductor conductor(ranks_.conductor_options(given), ranks_.shown(runs_ ? "none" : "0"),
-                        context.out, context.err);
+    Conductor conductor(ranks_.conductor_options(given), shown_ranks(), context.out, context.err);
     Program program;
     try {
       program = cost_.applied_to(prepare(conductor, given));
@@ -286,6 +285,8 @@ class PythonCommand final : public Command {
                        ranks_.options_text(), further, ranks_.words_text());
   }
 
+  RankSelection shown_ranks() const { return ranks_.shown(runs_ ? "none" : "0"); }
+
   void report(const RunResult& result, const Program& program, const Conductor& conductor,
               CommandContext& context) {
     show(result, conductor, context);
@@ -303,7 +304,11 @@ class PythonCommand final : public Command {
     }
     if (!result.report.findings.empty() && !result.report.findings.front().ranks.empty()) {
       const int rank = result.report.findings.front().ranks.front();
-      if (const std::string text = conductor.traceback_of(rank); !text.empty())
+      // At a terminal, that of a rank whose output is shown has just been read.
+      const bool is_on_screen =
+          context.out_is_terminal && ranks_.can_repeat() && shown_ranks().contains(rank);
+      const std::string text = conductor.traceback_of(rank);
+      if (!text.empty() && !is_on_screen)
         context.out << fmt::format("\nThe traceback of rank {}:\n\n{}", rank, text);
     }
     if (report_.names_file() && speaks) context.out << "  Report     " << report_.path() << '\n';

@@ -1,7 +1,9 @@
 """Programs without PyTorch under `gangsim python`, and input that is wrong."""
 
 import json
+import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -12,6 +14,17 @@ import unittest
 from multiprocessing.pool import ThreadPool
 
 from package import PROGRAM, PROGRAMS, gangsim, is_alive, needs_program, write
+
+
+def read_all(terminal):
+    """What was written to the other end of a pseudo-terminal, which is closed."""
+    text = b""
+    try:
+        while part := os.read(terminal, 65536):
+            text += part
+    except OSError:  # no more
+        pass
+    return text.decode()
 
 
 @needs_program
@@ -46,6 +59,24 @@ class Programs(unittest.TestCase):
         self.assertEqual((found.returncode, again.returncode), (1, 1), again.stdout)
         self.assertIn(f"--python {sys.executable} ", " ".join(found.stdout.split()))
         self.assertIn(f"--replay {schedule} ", " ".join(again.stdout.split()))
+
+    def test_a_traceback_that_was_just_shown_is_not_repeated_at_a_terminal(self):
+        line = "line 1, in <module>"
+        with tempfile.TemporaryDirectory() as folder:
+            script = write(folder, "fails.py", "raise ValueError('no batch')\n")
+            run = [PROGRAM, "python", "--world", "1", str(script)]
+            self.assertEqual(gangsim(*run[1:]).stdout.count(line), 2)  # in a file both are kept
+            for log, times in (("0", 1), ("none", 1)):
+                terminal, end = pty.openpty()
+                self.addCleanup(os.close, terminal)
+                ended = subprocess.run([*run[:2], "--log-ranks", log, *run[2:]], cwd=folder,
+                                       stdout=end, stderr=subprocess.STDOUT, timeout=120,
+                                       check=False)
+                os.close(end)
+                shown = read_all(terminal)
+                self.assertEqual(ended.returncode, 1, shown)
+                self.assertEqual(shown.count(line), times, shown)
+                self.assertEqual(shown.count("The traceback of rank 0"), int(log == "none"))
 
     def test_each_rank_can_have_an_interpreter_of_its_own(self):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
