@@ -344,7 +344,7 @@ class PythonCommand final : public Command {
     larger.world_size = 4;
     text.add_command(
         "Two ranks",
-        fmt::format("neither is the odd one out; of four, the majority shows who is: {}",
+        fmt::format("with two there is no majority; run four to see which one is wrong: {}",
                     command_line(larger, context.binary, "")));
   }
 
