@@ -40,6 +40,20 @@ BENCHMARK(all_reduce_4_bytes)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
+// Argument: ranks. 4 bytes each, in messages that Gloo's own algorithm sends.
+void all_reduce_4_bytes_over_gloo(benchmark::State& state) {
+  const int world_size = static_cast<int>(state.range(0));
+  const sim::RankProgram program = repeated_all_reduce(10'000, 1);
+  SimulatedRuns runs(state);
+  for ([[maybe_unused]] auto iteration : state)
+    runs.run({.world_size = world_size,
+              .context = sim::ContextKind::fiber,
+              .backend = sim::SimulatedBackend::gloo},
+             program);
+  runs.report_rank_operations();
+}
+BENCHMARK(all_reduce_4_bytes_over_gloo)->Arg(8)->UseManualTime()->Unit(benchmark::kMillisecond);
+
 // Argument: ranks. Runs with a fault plan, one fault per rank, none of which happens, take turns
 // with clean runs: the counter "ratio" is the time of the former over that of the latter.
 void all_reduce_4_bytes_with_faults(benchmark::State& state) {

@@ -26,8 +26,8 @@ const std::vector<CountedCall>& counted_calls();
 // without the start and the end of the world. None if valgrind or repeated_calls is not there.
 std::optional<double> instructions_of(const CountedCall& call);
 
-// "4 byte all_reduce, 8 ranks, floor": against a loop that only posts, matches, reduces and
-// switches.
+// "all_reduce, 8 ranks, floor": against a loop that only posts, matches, reduces and switches; of
+// sim-gloo against one that only passes on what Gloo sends, and switches.
 std::vector<Benchmark> floor_benchmarks(const RunCase& runner = run_case);
 
 // "instructions, barrier, 8 ranks".
