@@ -192,18 +192,6 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   require_running(engine, "a work");
   engine.scheduling_point();
   if (timeout == gloo::transport::kUnsetTimeout) timeout = endpoint_.getTimeout();
-  // Most messages have been passed on before anybody waits for that.
-  if (direction.completed == 0 || direction.is_aborted || timeout <= milliseconds(0))
-    await(direction, timeout);
-  if (Guide* guide = this->guide()) guide->join(step_key_);
-  if (std::exchange(direction.is_aborted, false)) return false;
-  if (rank != nullptr) *rank = direction.last_peer;
-  --direction.completed;
-  return true;
-}
-
-void GlooBuffer::await(Direction& direction, milliseconds timeout) {
-  Engine& engine = endpoint_.engine();
   Wait wait{.reason = Wait::Reason::message, .message = this};
   const TimePoint now = engine.now();
   wait.deadline = timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
@@ -223,8 +211,12 @@ void GlooBuffer::await(Direction& direction, milliseconds timeout) {
     engine.block(self, wait);
   }
   direction.waiter = nullptr;
-  if (!direction.is_aborted && engine.now() >= wait.deadline)
-    engine.choices().note_choice_point(Unguided::deadline);
+  if (Guide* guide = this->guide()) guide->join(step_key_);
+  if (std::exchange(direction.is_aborted, false)) return false;
+  if (engine.now() >= wait.deadline) engine.choices().note_choice_point(Unguided::deadline);
+  if (rank != nullptr) *rank = direction.last_peer;
+  --direction.completed;
+  return true;
 }
 
 void GlooBuffer::abort(Direction& direction) {

@@ -93,8 +93,6 @@ class GlooBuffer final : public gloo::transport::UnboundBuffer,
   };
 
   bool wait(Direction& direction, int* rank, std::chrono::milliseconds timeout);
-  // Until something of `direction` has completed, or been aborted.
-  void await(Direction& direction, std::chrono::milliseconds timeout);
   void abort(Direction& direction);
   void note_closed_connection();
   void wake(Direction& direction);
