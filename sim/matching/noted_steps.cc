@@ -37,27 +37,16 @@ StepKey awaited_by(const PendingOperation& receive) {
   return source == any_rank ? coming_to(mailbox) : coming_from(gang.root_rank_of(source), mailbox);
 }
 
-// Tells what the call of `pending` does to `object`.
+// Tells what the call of `pending` does to `object`, and that it reads whether `gang` is broken; 0:
+// it does not.
 void tell(Guide& guide, const PendingOperation& pending, AccessKind kind, AccessMode mode,
-          StepKey object) {
+          StepKey object, StepKey gang = 0) {
   guide.access({.kind = kind,
                 .mode = mode,
                 .tag = pending.call().tag,
                 .rank = pending.task->rank->rank,
                 .object = object,
-                .operation = pending.step_key,
-                .site = pending.call().call_site});
-}
-
-// The same of a call that goes through only while the gang is not broken.
-void tell_call(Guide& guide, const PendingOperation& pending, AccessKind kind, AccessMode mode,
-               StepKey object) {
-  guide.access({.kind = kind,
-                .mode = mode,
-                .tag = pending.call().tag,
-                .rank = pending.task->rank->rank,
-                .object = object,
-                .gang = state_of(*pending.gang),
+                .gang = gang,
                 .operation = pending.step_key,
                 .site = pending.call().call_site});
 }
@@ -123,7 +112,7 @@ void note_post(Guide& guide, PendingOperation& pending) {
   }
   if (is_point_to_point(kind)) return;
   const StepKey slot = part_of(gang, Part::slot, pending.call().sequence_number);
-  tell_call(guide, pending, AccessKind::arrival, AccessMode::arrive, slot);
+  tell(guide, pending, AccessKind::arrival, AccessMode::arrive, slot, state_of(gang));
   guide.publish(slot);
 }
 
@@ -179,14 +168,15 @@ void note_broken(Guide& guide, const World& world, const GangState& gang) {
 }
 
 void note_sent(Guide& guide, const PendingOperation& send) {
-  tell_call(guide, send, AccessKind::message, AccessMode::write,
-            part_of_member(*send.gang, Part::mailbox, send.call().peer));
+  const GangState& gang = *send.gang;
+  tell(guide, send, AccessKind::message, AccessMode::write,
+       part_of_member(gang, Part::mailbox, send.call().peer), state_of(gang));
 }
 
 void note_receive(Guide& guide, const PendingOperation& receive) {
   const GangState& gang = *receive.gang;
-  tell_call(guide, receive, AccessKind::arrival, AccessMode::arrive,
-            part_of_member(gang, Part::received, receive.member));
+  tell(guide, receive, AccessKind::arrival, AccessMode::arrive,
+       part_of_member(gang, Part::received, receive.member), state_of(gang));
   StepLog* const notes = guide.notes();
   if (notes == nullptr || receive.call().peer != any_rank) return;
   const AnyReceive asked{part_of_member(gang, Part::mailbox, receive.member), receive.call().tag};

@@ -43,6 +43,7 @@ bool Reduction::next(Beginning& beginning) {
   if (has_diverged() || is_too_large_) return false;
   beginning.choices.clear();
   beginning.sleeping.clear();
+  beginning.chooses_at_every_call = false;
   beginning.branch = nullptr;
   beginning.round = round_;
   beginning.knowledge = known_.get();

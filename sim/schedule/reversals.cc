@@ -5,7 +5,7 @@
 namespace gang::sim {
 namespace {
 
-// As a call, if what it did before or after `other` is that it called a gang which that broke.
+// As a call, if what matters is that it called the gang that `other` broke.
 Access as_part_of_contest(const Access& access, const Access& other) {
   if (access.gang == 0 || access.gang != other.object) return access;
   Access call = access;
