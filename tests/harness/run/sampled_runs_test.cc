@@ -50,6 +50,24 @@ TEST(ChooseSampling, TakesPctWhereItPromisesAnything) {
   EXPECT_EQ(chosen(locks(10), 1000).depth, 2);
 }
 
+// A second is expected to be enough for a thousand runs; a number that is given counts as it is.
+TEST(ChooseSampling, OfABudgetOfTimeTakesWhatSoManyRunsPromise) {
+  const auto depth_within = [](std::chrono::milliseconds budget, std::uint64_t schedules) {
+    return choose_sampling(locks(10), one_rank, {.schedules = schedules, .budget = budget},
+                           sim::EverySchedule{.end = sim::EverySchedule::End::stopped})
+        .depth;
+  };
+  using std::chrono::milliseconds;
+  const auto depth_of = [](std::uint64_t schedules) { return chosen(locks(10), schedules).depth; };
+  ASSERT_LT(depth_of(10), depth_of(1000));
+  ASSERT_LT(depth_of(1000), depth_of(1'000'000));
+  for (const int runs : {10, 1000, 1'000'000})
+    EXPECT_EQ(depth_within(milliseconds(runs), any_schedules),
+              depth_of(static_cast<std::uint64_t>(runs)));
+  EXPECT_EQ(depth_within(milliseconds(0), any_schedules), depth_of(1));
+  EXPECT_EQ(depth_within(milliseconds(1'000'000), 10), depth_of(10));
+}
+
 TEST(ChooseSampling, TakesPosWhereThereAreTooManySteps) {
   EXPECT_EQ(chosen(locks(200), 1000).strategy, Strategy::pos);
 }
