@@ -121,7 +121,7 @@ class BareBuffer final : public gloo::transport::UnboundBuffer {
   void abortWaitSend() override { refuse(); }
 
   void send(int destination, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    BareMailbox& mailbox = network_.mailboxes[static_cast<std::size_t>(destination)];
+    BareMailbox& mailbox = mailbox_of(destination);
     const BareTransfer send = transfer(rank_, slot, offset, bytes);
     if (const auto receive = taken(mailbox.receives, send); receive.buffer != nullptr)
       pass(send, receive);
@@ -130,7 +130,7 @@ class BareBuffer final : public gloo::transport::UnboundBuffer {
   }
 
   void recv(int source, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    BareMailbox& mailbox = network_.mailboxes[static_cast<std::size_t>(rank_)];
+    BareMailbox& mailbox = mailbox_of(rank_);
     const BareTransfer receive = transfer(source, slot, offset, bytes);
     if (const auto send = taken(mailbox.sends, receive); send.buffer != nullptr)
       pass(send, receive);
@@ -141,6 +141,10 @@ class BareBuffer final : public gloo::transport::UnboundBuffer {
   void recv(std::vector<int>, std::uint64_t, std::size_t, std::size_t) override { refuse(); }
 
  private:
+  BareMailbox& mailbox_of(int rank) noexcept {
+    return network_.mailboxes[static_cast<std::size_t>(rank)];
+  }
+
   BareTransfer transfer(int source, std::uint64_t slot, std::size_t offset, std::size_t bytes) {
     return {.buffer = this,
             .source = source,

@@ -107,6 +107,29 @@ TEST(NotedSteps, ATestLooksAndAnAbortWritesWhatEveryCallReads) {
   EXPECT_EQ(std::ranges::count(log.accesses, broken->object, &Access::gang), 5);
 }
 
+// Rank 0 comes first: its receive waits, and the send that meets it has nobody to tell.
+TEST(NotedSteps, OnlyAMessageThatIsLeftForOthersIsPublished) {
+  const StepLog log = log_of(2, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0)
+      rank.root()->recv(view_of(value), 1);
+    else
+      rank.root()->send(view_of(value), 0);
+  });
+  const auto times = [&log](StepMark::Kind kind, AccessKind of) {
+    const StepKey operation = std::ranges::find(log.accesses, of, &Access::kind)->operation;
+    return std::ranges::count_if(log.marks, [&](const StepMark& mark) {
+      return mark.kind == kind && mark.value == operation;
+    });
+  };
+  ASSERT_EQ(count(log, AccessKind::arrival, AccessMode::arrive), 1);
+  ASSERT_EQ(count(log, AccessKind::message, AccessMode::write), 1);
+  EXPECT_EQ(times(StepMark::Kind::publish, AccessKind::arrival), 2) << "posted, then ended";
+  EXPECT_EQ(times(StepMark::Kind::join, AccessKind::arrival), 2) << "by the send, then at its end";
+  EXPECT_EQ(times(StepMark::Kind::publish, AccessKind::message), 0);
+  EXPECT_EQ(times(StepMark::Kind::join, AccessKind::message), 0);
+}
+
 TEST(NotedSteps, ABatchReadsItsGangEvenIfItIsEmpty) {
   const StepLog log = log_of(1, [](SimulatedRank& rank) { rank.root()->start_batch({}).wait(); });
   EXPECT_EQ(count(log, AccessKind::call, AccessMode::read), 1);

@@ -77,6 +77,14 @@ TEST(Guide, AStepThatHasDoneNothingGoesOnWithoutAChoice) {
   EXPECT_EQ(choices_after([](Guide& guide) { guide.wants(50); }), 2U);
 }
 
+TEST(Guide, WhereItChoosesAtEveryCallNoStepGoesOn) {
+  const auto key = keys(2);
+  Guide guide = guided({.choices = {key[0], key[1]}, .chooses_at_every_call = true});
+  guide.choose(runnable_of({0, 1}), no_task);
+  EXPECT_FALSE(guide.goes_on(0));
+  EXPECT_EQ(guide.choose(runnable_of({0, 1}), 0), 1);
+}
+
 TEST(Guide, OnlyTheContextOfTheStepGoesOnAndIfItCan) {
   Guide guide = guided({});
   EXPECT_FALSE(guide.goes_on(0)) << "no step has begun";

@@ -34,5 +34,17 @@ TEST(Interleavings, EachComesOnceWhileTheShareSeenGrows) {
   EXPECT_THAT(shares, ElementsAre(0.25, 0.5, 0.75));
 }
 
+// Of calls unless asked otherwise, in every run.
+TEST(Interleavings, AreOfCallsOrOfDeeds) {
+  const auto chooses_at_every_call = [](Interleavings all) {
+    const bool at_first = all.beginning().chooses_at_every_call;
+    EXPECT_TRUE(all.next(log_after(all.beginning())));
+    EXPECT_EQ(all.beginning().chooses_at_every_call, at_first);
+    return at_first;
+  };
+  EXPECT_TRUE(chooses_at_every_call(Interleavings()));
+  EXPECT_FALSE(chooses_at_every_call(Interleavings(Interleavings::Steps::deeds)));
+}
+
 }  // namespace
 }  // namespace gang::sim
