@@ -27,6 +27,14 @@ GangInfo root_gang_info(const SimulationOptions& options) {
   return info;
 }
 
+// The first choice that a Guide is not told of, if there is one.
+std::optional<Unguided> first_unguided(const SimulationOptions& options, const Choices& choices) {
+  if (options.backend != SimulatedBackend::sim && options.faults != nullptr)
+    return Unguided::backend;
+  if (options.sends.buffered_bytes) return Unguided::link_space;
+  return choices.unguided();
+}
+
 std::uint64_t next_run_number() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -259,37 +267,36 @@ Report Run::make_report() {
     choices.check_replayed_to_the_end();
     if (!choices.divergence().empty()) ending_.outcome = Outcome::diverged;
   }
+  choices.set_at_rest(ending_.outcome == Outcome::completed);
   call_stacks_.describe(ending_.verdict.blocked);
   for (RankState& rank : ranks_) {
     if (!rank.rare().detached.empty()) rank.make_rare().detached.clear();
     detach_gangs(rank);
   }
-  for (Finding& finding : ending_.verdict.findings) findings_.add(std::move(finding));
-  Report report;
-  report.outcome = ending_.outcome;
-  report.findings = findings_.take();
-  report.handled = diagnosis_.take_handled(report.findings);
-  report.crossed_calls = std::move(world_.crossed_calls);
-  report.blocked = std::move(ending_.verdict.blocked);
-  report.certainty = std::move(ending_.verdict.certainty);
-  choices.set_at_rest(ending_.outcome == Outcome::completed);
-  report.schedules = choices.schedules();
-  report.unguided = choices.unguided();
-  if (options_.sends.buffered_bytes) report.unguided = Unguided::link_space;
-  if (options_.backend != SimulatedBackend::sim && faults_ != nullptr)
-    report.unguided = Unguided::backend;
-  report.divergence = choices.divergence();
-  report.schedule = choices.take_schedule();
-  report.trace = recorder_.take(options_.context != ContextKind::parallel);
-  report.counts = counts_;
-  report.counts.switches = engine_.switches();
-  report.counts.choices = choices.counted();
-  report.virtual_time = engine_.now();
+  counts_.switches = engine_.switches();
+  counts_.choices = choices.counted();
   std::ranges::stable_sort(ending_.left_behind, {}, &LeftBehind::rank);
-  report.left_behind = std::move(ending_.left_behind);
+  for (Finding& finding : ending_.verdict.findings) findings_.add(std::move(finding));
+  std::vector<Finding> findings = findings_.take();
+  std::vector<Finding> handled = diagnosis_.take_handled(findings);
+  std::shared_ptr<const CallHistories> histories = recorder_.histories();
+  Report report{.outcome = ending_.outcome,
+                .findings = std::move(findings),
+                .handled = std::move(handled),
+                .crossed_calls = std::move(world_.crossed_calls),
+                .blocked = std::move(ending_.verdict.blocked),
+                .certainty = std::move(ending_.verdict.certainty),
+                .schedules = choices.schedules(),
+                .unguided = first_unguided(options_, choices),
+                .divergence = choices.divergence(),
+                .schedule = choices.take_schedule(),
+                .trace = recorder_.take(options_.context != ContextKind::parallel),
+                .timeline = recorder_.take_timeline(engine_.now()),
+                .histories = std::move(histories),
+                .counts = counts_,
+                .left_behind = std::move(ending_.left_behind),
+                .virtual_time = engine_.now()};
   note_faults(report);
-  report.histories = recorder_.histories();
-  report.timeline = recorder_.take_timeline(report.virtual_time);
   matching_.release_gangs();
   world_.root.reset();
   second_root_.reset();

@@ -90,6 +90,8 @@ class ExhaustiveRuns {
       exploration_.failure->is_in_every_schedule = true;
       sim::note_uncontested(exploration_.failure->report);
     }
+    if (exploration_.failure && every.holds_otherwise == true)
+      sim::note_avoided(exploration_.failure->report);
     add(std::move(every));
   }
 

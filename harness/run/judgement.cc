@@ -82,6 +82,8 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
     result.report.findings = found.report.findings;
   result.is_in_every_schedule = found.is_in_every_schedule;
   if (found.is_in_every_schedule) sim::note_uncontested(result.report);
+  if (exploration.every && exploration.every->holds_otherwise == true)
+    sim::note_avoided(result.report);
   return {.result = std::move(result),
           .schedule = std::move(saved),
           .detours_found = exploration.detours ? exploration.detours->size() : 0};

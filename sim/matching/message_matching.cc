@@ -29,11 +29,11 @@ BufferGuard* guard_of(const PendingOperation& pending) noexcept {
   return pending.batch != nullptr ? pending.batch->guard : pending.guard;
 }
 
-void check(World& world, const PendingOperation& pending) {
+inline void check(World& world, const PendingOperation& pending) {
   if (BufferGuard* guard = guard_of(pending)) guard->check(world);
 }
 
-void seal(const PendingOperation& pending) {
+inline void seal(const PendingOperation& pending) {
   if (BufferGuard* guard = guard_of(pending)) guard->seal();
 }
 
@@ -152,17 +152,14 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   const auto takes = [&send](const PendingOperation* receive) {
     return accepts(receive->call(), send.member, send.call().tag);
   };
-  auto receive = mailbox.receives.find_from(send.member, takes);
-  const auto of_any = mailbox.receives.find_from(any_rank, takes);
-  if (!receive || (of_any && *of_any < *receive)) receive = of_any;
-  if (receive) {
+  if (const auto receive = mailbox.receives.find_from(send.member, any_rank, takes)) {
     PendingOperation& waiting = *mailbox.receives.take(*receive);
     if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, send);
-    return meet(send, waiting);
+    return meet(mailbox, send, waiting);
   }
   if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
   // A message may not overtake an earlier one of its link that did not fit.
-  if (!first_waiting(mailbox, send.member) && fits(mailbox, send))
+  if (fits(mailbox, send) && !first_waiting(mailbox, send.member))
     buffer(mailbox, send);
   else
     mailbox.sends.push(send.member, &send);
@@ -265,13 +262,12 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   PendingOperation& waiting = *mailbox.sends.take(*send);
   const int source = waiting.member;
   if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, receive);
-  meet(waiting, receive);
+  meet(mailbox, waiting, receive);
   buffer_waiting(mailbox, source);
 }
 
-void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
-  if (is_from_any(receive))
-    note_choice(mailbox_of(*receive.gang, receive.member), receive, send.member);
+void MessageMatching::meet(Mailbox& mailbox, PendingOperation& send, PendingOperation& receive) {
+  if (is_from_any(receive)) note_choice(mailbox, receive, send.member);
   if (Guide* guide = engine_.choices().guide(); guide != nullptr && is_from_any(receive))
     note_taken_by_any(*guide, receive, send.step_key);
   if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
@@ -286,8 +282,7 @@ void MessageMatching::meet(PendingOperation& send, PendingOperation& receive) {
   corrupt_payload(send, receive.operation->output.data());
   seal(receive);
   receive.received = {send.member, send.call().tag};
-  if (is_from_any(receive))
-    note_taken(mailbox_of(*receive.gang, receive.member), send.member, send.call());
+  if (is_from_any(receive)) note_taken(mailbox, send.member, send.call());
   ++world_.counts.completed_operations;
   world_.recorder.ended(
       TraceEventKind::complete, *send.gang,

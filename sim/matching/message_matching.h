@@ -40,7 +40,7 @@ class MessageMatching {
   static std::optional<WaitingSends::Place> first_waiting(const Mailbox& mailbox, int source);
   bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
   void note_choice(Mailbox& mailbox, const PendingOperation& receive, int source);
-  void meet(PendingOperation& send, PendingOperation& receive);
+  void meet(Mailbox& mailbox, PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);
 
   World& world_;

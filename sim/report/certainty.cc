@@ -127,7 +127,8 @@ std::string reason_text(const Certainty& certainty) {
   std::string text = decision_text(certainty.sends, "with buffered sends", certainty);
   if (text.empty()) text = decision_text(certainty.streams, "without streams", certainty);
   if (!text.empty()) return text;
-  if (certainty.schedules != Schedules::every) return "another may avoid it";
+  if (certainty.schedules != Schedules::every)
+    return certainty.is_avoided ? "another avoids it" : "another may avoid it";
   return certainty.is_uncontested ? "the run made no contested choice"
                                   : "the run made no scheduling choice";
 }
@@ -173,6 +174,7 @@ nlohmann::json to_json(const Certainty& certainty, const std::vector<FiredFault>
                        {"faults", name_of(dependence_names, certainty.faults)},
                        {"text", to_string(certainty, faults)}};
   if (certainty.is_uncontested) to["is_uncontested"] = true;
+  if (certainty.is_avoided) to["is_avoided"] = true;
   if (certainty.buffered_bytes) to["buffered_bytes"] = bytes_to_json(*certainty.buffered_bytes);
   if (certainty.resident_kernels) to["resident_kernels"] = *certainty.resident_kernels;
   if (!certainty.otherwise.empty()) to["otherwise"] = certainty.otherwise;
@@ -188,6 +190,7 @@ Certainty certainty_from_json(const nlohmann::json& from) {
                       .streams = enum_field(from, "streams", dependence_names),
                       .faults = enum_field(from, "faults", dependence_names)};
   certainty.is_uncontested = optional_field<bool>(from, "is_uncontested").value_or(false);
+  certainty.is_avoided = optional_field<bool>(from, "is_avoided").value_or(false);
   certainty.buffered_bytes = bytes_from_json(from);
   certainty.resident_kernels = optional_field<int>(from, "resident_kernels");
   certainty.otherwise = optional_field<std::string>(from, "otherwise").value_or("");

@@ -66,6 +66,8 @@ struct Certainty {
   // Every schedule: not because the run made no choice, but because none of its choices is
   // contested, as a run with a Guide has shown.
   bool is_uncontested = false;
+  // Not every schedule: one that decides a contested choice in the other way holds.
+  bool is_avoided = false;
   Dependence sends = Dependence::none;          // that sends wait to be received
   std::optional<std::uint64_t> buffered_bytes;  // of the run's SendMode
   Dependence streams = Dependence::none;        // that a stream runs in launch order

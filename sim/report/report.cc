@@ -46,6 +46,16 @@ constexpr std::array fixes = {
     Fix{"thread_failed", "handle the exception in the thread, or end the rank with it"},
 };
 
+// Calls `f` with each certainty that does not say that it happens in every schedule.
+template <typename F>
+void for_each_open(Report& report, const F& f) {
+  const auto visit = [&f](std::optional<Certainty>& certainty) {
+    if (certainty && certainty->schedules != Schedules::every) f(*certainty);
+  };
+  visit(report.certainty);
+  for (Finding& finding : report.findings) visit(finding.certainty);
+}
+
 }  // namespace
 
 std::string_view fix_for(std::string_view finding_id) noexcept {
@@ -76,13 +86,14 @@ const Certainty* certainty_of(const Report& report) noexcept {
 }
 
 void note_uncontested(Report& report) noexcept {
-  const auto note = [](std::optional<Certainty>& certainty) {
-    if (!certainty || certainty->schedules == Schedules::every) return;
-    certainty->schedules = Schedules::every;
-    certainty->is_uncontested = true;
-  };
-  note(report.certainty);
-  for (Finding& finding : report.findings) note(finding.certainty);
+  for_each_open(report, [](Certainty& certainty) {
+    certainty.schedules = Schedules::every;
+    certainty.is_uncontested = true;
+  });
+}
+
+void note_avoided(Report& report) noexcept {
+  for_each_open(report, [](Certainty& certainty) { certainty.is_avoided = true; });
 }
 
 }  // namespace gang::sim

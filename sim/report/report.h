@@ -235,6 +235,10 @@ const Certainty* certainty_of(const Report& report) noexcept;
 // every schedule.
 void note_uncontested(Report& report) noexcept;
 
+// An exploration has seen a schedule that differs from that of the run in one contested choice, and
+// holds.
+void note_avoided(Report& report) noexcept;
+
 // Advice on what to change, by finding id; empty if no general advice holds.
 std::string_view fix_for(std::string_view finding_id) noexcept;
 

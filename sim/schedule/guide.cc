@@ -100,14 +100,14 @@ TaskId Guide::beginning_choice(ContextBits enabled) {
 TaskId Guide::choose(const RunnableSet& runnable, TaskId current) {
   if (runnable.contains(current) && goes_on(current)) return current;
   end_step();
-  const std::span<std::uint64_t> enabled = note_enabled(runnable);
-  if (!wanted_.empty()) drop_waiters_for_mutexes(enabled);
-  const TaskId chosen = next_context(ContextBits(enabled), current);
+  ContextBits enabled = runnable.bits();
+  if (!wanted_.empty()) enabled = without_waiters_for_mutexes(enabled);
+  const TaskId chosen = next_context(enabled, current);
   if (chosen == no_task)
     throw ScheduleDivergence(is_cut_ ? "what could follow has been seen"
                                      : "the program does not repeat what it did before");
   watch(chosen);
-  note_choice(chosen);
+  note_choice(enabled);
   ++made_choices_;
   return chosen;
 }
@@ -130,12 +130,14 @@ bool Guide::is_asleep(StepKey context) const noexcept {
   });
 }
 
-// Unless all do.
-void Guide::drop_waiters_for_mutexes(std::span<std::uint64_t> enabled) const {
+// As they are if all wait.
+ContextBits Guide::without_waiters_for_mutexes(ContextBits enabled) {
   const auto waits = [this](TaskId task) { return waits_for_mutex(task); };
-  if (std::ranges::all_of(ContextBits(enabled), waits)) return;
-  for (const TaskId task : ContextBits(enabled))
-    if (waits(task)) clear(enabled, task);
+  if (std::ranges::all_of(enabled, waits)) return enabled;
+  free_.assign(enabled.words().begin(), enabled.words().end());
+  for (const TaskId task : enabled)
+    if (waits(task)) clear(free_, task);
+  return ContextBits(free_);
 }
 
 bool Guide::waits_for_mutex(TaskId task) const {

@@ -87,7 +87,7 @@ class Guide : public StepWriter {
   void tell_of_step();
   bool is_asleep(StepKey context) const noexcept;
   bool waits_for_mutex(TaskId task) const;
-  void drop_waiters_for_mutexes(std::span<std::uint64_t> enabled) const;
+  ContextBits without_waiters_for_mutexes(ContextBits enabled);
   TaskId next_context(ContextBits enabled, TaskId current);
   TaskId beginning_choice(ContextBits enabled);
   TaskId next_awake(ContextBits enabled, TaskId current);
@@ -97,7 +97,8 @@ class Guide : public StepWriter {
   const AnyReceives* known_ = nullptr;
   std::unordered_map<TaskId, StepKey> wanted_;
   std::unordered_map<StepKey, bool> held_;
-  std::vector<std::uint64_t> awake_;  // of those who are enabled
+  std::vector<std::uint64_t> free_;   // of those who can run: who waits for no mutex
+  std::vector<std::uint64_t> awake_;  // of those
   std::size_t made_choices_ = 0;
   bool is_cut_ = false;
   bool has_diverged_ = false;

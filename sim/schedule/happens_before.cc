@@ -72,7 +72,8 @@ void HappensBefore::begin(const StepLog& log) {
   make_room(history_clocks_, contested_.objects() * access_modes);
 }
 
-void HappensBefore::take_step(std::uint32_t step, const StepLog& log) {
+[[gnu::always_inline]] inline void HappensBefore::take_step(std::uint32_t step,
+                                                            const StepLog& log) {
   const TaskId context = log.choices[step].task;
   const Clock clock = row(now_, context);
   context_of_[step] = context;

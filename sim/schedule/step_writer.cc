@@ -20,7 +20,6 @@ void StepWriter::begin_log(int world_size) {
   log_.parents.resize(log_.contexts.size(), no_task);
   made_.assign(log_.contexts.size(), 0);
   made_at_rest_ = 0;
-  first_enabled_ = 0;
   rests_ = true;
   is_full_ = false;
 }

@@ -48,10 +48,8 @@ class StepWriter {
     current_ = task;
     rests_ = false;
   }
-  // Those who can make the next step, as ContextBits, some of which may be cleared. Then who makes
-  // it, once that step has begun.
-  std::span<std::uint64_t> note_enabled(const RunnableSet& runnable);
-  void note_choice(TaskId chosen);
+  // The step that has begun was chosen from `enabled`, who could have made it.
+  void note_choice(ContextBits enabled);
   // The current context goes on in one of `ways`: a step of its own, which does what that says.
   void note_pick(std::span<const Access> ways, std::size_t chosen);
 
@@ -87,7 +85,6 @@ class StepWriter {
   StepLog log_;
   std::vector<std::uint64_t> made_;  // objects and contexts, by context
   std::uint64_t made_at_rest_ = 0;
-  std::size_t first_enabled_ = 0;  // of the next choice
   TaskId current_ = 0;
   bool rests_ = true;
   bool is_full_ = false;
@@ -104,35 +101,27 @@ class StepWriter {
     give_up();
 }
 
-[[gnu::always_inline]] inline std::span<std::uint64_t> StepWriter::note_enabled(
-    const RunnableSet& runnable) {
-  std::vector<std::uint64_t>& all = log_.enabled;
-  if (all.size() > most_enabled) [[unlikely]]
-    give_up();
-  if (is_full_) [[unlikely]]
-    all.clear();
-  first_enabled_ = all.size();
-  for (const std::uint64_t word : runnable.bits().words()) all.push_back(word);
-  return std::span(all).subspan(first_enabled_);
-}
-
 [[gnu::always_inline]] inline StepChoice& StepWriter::add_choice(StepKey chosen,
                                                                  std::size_t first_enabled,
                                                                  std::size_t enabled_size) {
   StepChoice& choice = log_.choices.emplace_back();  // in place, too
-  choice = {.chosen = chosen,
-            .task = current_,
-            .first_mark = static_cast<std::uint32_t>(log_.marks.size()),
-            .first_access = static_cast<std::uint32_t>(log_.accesses.size()),
-            .first_enabled = static_cast<std::uint32_t>(first_enabled),
-            .enabled_size = static_cast<std::uint32_t>(enabled_size)};
+  choice.chosen = chosen;
+  choice.task = current_;
+  choice.first_mark = static_cast<std::uint32_t>(log_.marks.size());
+  choice.first_access = static_cast<std::uint32_t>(log_.accesses.size());
+  choice.first_enabled = static_cast<std::uint32_t>(first_enabled);
+  choice.enabled_size = static_cast<std::uint32_t>(enabled_size);
   return choice;
 }
 
-[[gnu::always_inline]] inline void StepWriter::note_choice(TaskId chosen) {
+[[gnu::always_inline]] inline void StepWriter::note_choice(ContextBits enabled) {
+  if (log_.enabled.size() > most_enabled) [[unlikely]]
+    give_up();
   if (is_full_) [[unlikely]]
     return;
-  add_choice(log_.contexts[chosen], first_enabled_, log_.enabled.size() - first_enabled_);
+  const std::span<const std::uint64_t> words = enabled.words();
+  add_choice(log_.contexts[current_], log_.enabled.size(), words.size());
+  for (const std::uint64_t word : words) log_.enabled.push_back(word);
 }
 
 }  // namespace gang::sim

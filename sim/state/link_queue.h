@@ -39,11 +39,20 @@ class LinkQueue {
     if (!is_indexed())
       return find_entry(
           [&](const Entry& entry) { return entry.source == source && accepts(*entry.value); });
-    const auto places = of_source_->find(source);
-    if (places == of_source_->end()) return std::nullopt;
-    for (const Place place : places->second)
-      if (accepts((*this)[place])) return place;
-    return std::nullopt;
+    return find_indexed(source, accepts);
+  }
+
+  // The same, of `source` or of `other`.
+  template <typename Accepts>
+  std::optional<Place> find_from(int source, int other, const Accepts& accepts) const {
+    if (empty()) return std::nullopt;
+    if (!is_indexed())
+      return find_entry([&](const Entry& entry) {
+        return (entry.source == source || entry.source == other) && accepts(*entry.value);
+      });
+    const std::optional<Place> a = find_indexed(source, accepts);
+    const std::optional<Place> b = find_indexed(other, accepts);
+    return a && b ? std::min(*a, *b) : a ? a : b;
   }
 
   // The same, of any source.
@@ -110,6 +119,15 @@ class LinkQueue {
   std::optional<Place> find_entry(const Accepts& accepts) const {
     for (std::size_t i = oldest_; i < entries_.size(); ++i)
       if (entries_[i].value && accepts(entries_[i])) return begin_ + i;
+    return std::nullopt;
+  }
+
+  template <typename Accepts>
+  std::optional<Place> find_indexed(int source, const Accepts& accepts) const {
+    const auto places = of_source_->find(source);
+    if (places == of_source_->end()) return std::nullopt;
+    for (const Place place : places->second)
+      if (accepts((*this)[place])) return place;
     return std::nullopt;
   }
 

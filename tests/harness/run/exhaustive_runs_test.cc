@@ -256,12 +256,14 @@ TEST(ExhaustiveRuns, SaysWhatDecidesWhereTheFirstRunFails) {
   const Exploration always_fails = explored(program, {.program = "first_fails", .world_size = 3});
   EXPECT_EQ(always_fails.claim, Claim::found);
   EXPECT_FALSE(always_fails.every->decisive) << "no order holds";
+  EXPECT_FALSE(always_fails.failure->report.certainty->is_avoided);
   const Exploration found = explored(fails_first, {.program = "first_fails", .world_size = 3});
   EXPECT_EQ(found.claim, Claim::found);
   EXPECT_EQ(found.coverage.runs, 1u);
   EXPECT_EQ(found.failure->report.outcome, sim::Outcome::deadlock);
   ASSERT_TRUE(found.every->decisive);
   EXPECT_EQ(found.every->holds_otherwise, true);
+  EXPECT_TRUE(found.failure->report.certainty->is_avoided);
   EXPECT_THAT(to_text(*found.every->decisive), HasSubstr("took the message of rank 1"));
   EXPECT_THAT(*found.detours, testing::IsEmpty());
 }

@@ -205,6 +205,20 @@ TEST(ExplainFailure, KeepsThatItIsInEverySchedule) {
   EXPECT_EQ(explained.report.certainty->schedules, sim::Schedules::every);
 }
 
+TEST(ExplainFailure, KeepsThatAnotherScheduleAvoidsIt) {
+  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = 0;
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          const int first = rank.root()->recv(view_of(value)).source_rank;
+                          rank.root()->recv(view_of(value), first == 1 ? any_rank : 2);
+                        }};
+  const Exploration found = explore(program, {.program = "first", .world_size = 3}, {});
+  ASSERT_TRUE(found.failure);
+  const RunResult explained = explain_failure(program, found).result;
+  ASSERT_TRUE(explained.report.certainty);
+  EXPECT_TRUE(explained.report.certainty->is_avoided);
+}
+
 TEST(Summary, WithoutSchedulesThereIsNoRun) {
   EXPECT_EQ(summary_of({.program = "ring"}, {}, 0),
             "SAMPLED  ring, no run: there are more shards than schedules\n");

@@ -19,6 +19,7 @@ TEST(CertaintyText, SaysInWhichSchedules) {
   EXPECT_EQ(to_string(Certainty{.schedules = every, .is_uncontested = true}),
             "every schedule: the run made no contested choice");
   EXPECT_EQ(to_string(Certainty{}), "seen in this schedule: another may avoid it");
+  EXPECT_EQ(to_string(Certainty{.is_avoided = true}), "seen in this schedule: another avoids it");
 }
 
 TEST(CertaintyText, NamesWhatIsOpen) {
@@ -74,7 +75,8 @@ TEST(CertaintyJson, RoundTripsAndHasItsText) {
                        .faults = Dependence::none,
                        .otherwise = "timed_out"};
   const Certainty uncontested{.schedules = every, .is_uncontested = true};
-  for (const Certainty& certainty : {full, uncontested, Certainty{}}) {
+  const Certainty avoided{.is_avoided = true};
+  for (const Certainty& certainty : {full, uncontested, avoided, Certainty{}}) {
     const nlohmann::json json = to_json(certainty, {});
     EXPECT_EQ(certainty_from_json(json), certainty);
     EXPECT_EQ(json["text"], to_string(certainty));

@@ -55,6 +55,17 @@ TEST(Report, WithoutContestedChoicesWhatItSaysIsOfEverySchedule) {
       << "the run made no choice before";
 }
 
+TEST(Report, OfASeenScheduleAnotherThatHoldsIsNoted) {
+  Report report;
+  report.findings = {some_finding(), some_finding()};
+  report.findings[1].certainty = Certainty{.schedules = Schedules::every};
+  report.certainty.emplace();
+  note_avoided(report);
+  EXPECT_EQ(report.certainty, Certainty{.is_avoided = true});
+  EXPECT_FALSE(report.findings[0].certainty);
+  EXPECT_EQ(report.findings[1].certainty, Certainty{.schedules = Schedules::every});
+}
+
 TEST(Finding, ItsSentencesAreItsMessageAndItsDetail) {
   EXPECT_EQ(full_message({.message = "It is so."}), "It is so.");
   EXPECT_EQ(full_message({.message = "It is so.", .detail = "Thus."}), "It is so. Thus.");

@@ -43,6 +43,9 @@ TEST(LinkQueue, FindsTheOldestOfASource) {
   EXPECT_EQ(queue[*queue.find_from(2, anything)], 20);
   EXPECT_EQ(queue[*queue.find_from(1, [](int value) { return value > 10; })], 11);
   EXPECT_FALSE(queue.find_from(3, anything));
+  EXPECT_EQ(queue[*queue.find_from(3, 2, anything)], 20);
+  EXPECT_EQ(queue[*queue.find_from(2, 1, anything)], 10);
+  EXPECT_FALSE(queue.find_from(3, 4, anything));
   EXPECT_EQ(queue.take(*queue.find_from(2, anything)), 20);
   EXPECT_FALSE(queue.find_from(2, anything));
   EXPECT_THAT(entries_of(queue), ElementsAre(10, 11));
@@ -86,14 +89,18 @@ TEST(LinkQueue, AgreesWithAListOverRandomOperations) {
       queue.push(source, step);
       list.push_back({source, step});
     } else {
-      const bool of_any = draw(2) == 0;
+      const int from = draw(3);  // any source, one, or one of two
+      const int other = draw(5);
       const int least = draw(3) == 0 ? step - draw(40) : 0;
       const auto accepts = [least](int value) { return value >= least; };
       const auto expected =
-          std::ranges::find_if(list, [of_any, source, &accepts](const Sent& sent) {
-            return (of_any || sent.source == source) && accepts(sent.value);
+          std::ranges::find_if(list, [from, source, other, &accepts](const Sent& sent) {
+            return (from == 0 || sent.source == source || (from == 2 && sent.source == other)) &&
+                   accepts(sent.value);
           });
-      const auto place = of_any ? queue.find(accepts) : queue.find_from(source, accepts);
+      const auto place = from == 0   ? queue.find(accepts)
+                         : from == 1 ? queue.find_from(source, accepts)
+                                     : queue.find_from(source, other, accepts);
       ASSERT_EQ(place.has_value(), expected != list.end());
       if (!place) continue;
       ASSERT_EQ(queue.take(*place), expected->value);
