@@ -58,7 +58,7 @@ class Matching {
                   Breaks when = Breaks::between_calls);
 
   // Ends an operation that is no longer in any list, and lets its rank's stream continue.
-  void end(PendingOperation& pending, PendingStatus status) {
+  [[gnu::always_inline]] void end(PendingOperation& pending, PendingStatus status) {
     if (are_ends_watched_ || pending.form >= CallForm::tested || pending.batch != nullptr)
         [[unlikely]]
       return end_and_tell(pending, status);

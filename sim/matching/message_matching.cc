@@ -52,14 +52,6 @@ bool is_from_any(const PendingOperation& receive) noexcept {
   return receive.call().peer == any_rank;
 }
 
-// A receive from any source has taken the message of `send`.
-void note_taken(Mailbox& mailbox, int source, const Collective& send) {
-  TakenFrom& from = mailbox.taken_from[{send.tag, source}];
-  ++from.count;
-  from.last = send;
-  from.last.label = {};
-}
-
 }  // namespace
 
 MessageMatching::MessageMatching(World& world, Matching& matching)
@@ -168,8 +160,11 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
 bool MessageMatching::fits(const Mailbox& mailbox, const PendingOperation& send) const {
   const auto capacity = world_.options.sends.buffered_bytes;
   if (!capacity) return false;
-  const auto link = mailbox.buffered_bytes.find(send.member);
-  const std::uint64_t used = link == mailbox.buffered_bytes.end() ? 0 : link->second;
+  std::uint64_t used = 0;
+  if (mailbox.buffered != nullptr)
+    if (const auto link = mailbox.buffered->bytes.find(send.member);
+        link != mailbox.buffered->bytes.end())
+      used = link->second;
   return used + send.operation->input.size_bytes() <= *capacity;
 }
 
@@ -196,7 +191,8 @@ void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* p
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const Elements& tensor = send.operation->input;
-  mailbox.buffered_bytes[send.member] += tensor.size_bytes();
+  if (mailbox.buffered == nullptr) mailbox.buffered = std::make_unique<BufferedMessages>();
+  mailbox.buffered->bytes[send.member] += tensor.size_bytes();
   check(world_, send);
   Message message;
   message.source = send.member;
@@ -209,17 +205,19 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   message.sent = send.call();
   message.sent.label = {};
   message.step_key = send.step_key;
-  mailbox.buffered.push(send.member, std::move(message));
+  mailbox.buffered->queue.push(send.member, std::move(message));
   matching_.end(send, PendingStatus::complete);
 }
 
 bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
-  const auto found = find_for(receive, mailbox.buffered, [&receive](const Message& message) {
+  if (mailbox.buffered == nullptr) return false;
+  LinkQueue<Message>& queue = mailbox.buffered->queue;
+  const auto found = find_for(receive, queue, [&receive](const Message& message) {
     return accepts(receive.call(), message.source, message.tag);
   });
   if (!found) return false;
-  const Message message = mailbox.buffered.take(*found);
-  mailbox.buffered_bytes[message.source] -= message.payload.size();
+  const Message message = queue.take(*found);
+  mailbox.buffered->bytes[message.source] -= message.payload.size();
   if (is_from_any(receive)) note_choice(mailbox, receive, message.source);
   if (Guide* guide = engine_.choices().guide()) {
     guide->carry(message.step_key, receive.step_key);
@@ -238,7 +236,7 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   copy_payload(receive.operation->output.data(), message.payload.data(), message.payload.size());
   seal(receive);
   receive.received = {message.source, message.tag};
-  if (is_from_any(receive)) note_taken(mailbox, message.source, message.sent);
+  if (is_from_any(receive)) mailbox.taken.count(message.source, message.sent);
   ++world_.counts.completed_operations;
   matching_.end(receive, PendingStatus::complete);
   buffer_waiting(mailbox, message.source);
@@ -282,7 +280,7 @@ void MessageMatching::meet(Mailbox& mailbox, PendingOperation& send, PendingOper
   corrupt_payload(send, receive.operation->output.data());
   seal(receive);
   receive.received = {send.member, send.call().tag};
-  if (is_from_any(receive)) note_taken(mailbox, send.member, send.call());
+  if (is_from_any(receive)) mailbox.taken.count(send.member, send.call());
   ++world_.counts.completed_operations;
   world_.recorder.ended(
       TraceEventKind::complete, *send.gang,

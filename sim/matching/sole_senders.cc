@@ -35,7 +35,7 @@ bool has_unobserved_collectives(const RankState& rank, const GangState& gang) {
 // Whether another sender's message waits that the receive could take. True if too many wait.
 bool has_other_sender(const Mailbox& mailbox, int wanted_tag, int source) {
   std::size_t left = most_compared;
-  for (const Message& message : mailbox.buffered)
+  for (const Message& message : mailbox.buffered_messages())
     if (left-- == 0 || (message.source != source && takes_tag(wanted_tag, message.tag)))
       return true;
   for (const PendingOperation* send : mailbox.sends)

@@ -95,7 +95,7 @@ void HappensBefore::begin(const StepLog& log) {
     access_up_to(mark.accesses);
     switch (mark.kind) {
       case StepMark::Kind::publish:
-        join(clock, published(mark.value));
+        publish(clock, mark.value);
         break;
       case StepMark::Kind::join:
         if (has_accessed && !std::exchange(has_learned, true))
@@ -107,7 +107,7 @@ void HappensBefore::begin(const StepLog& log) {
         join_published(mark.value, carried_.data());
         break;
       case StepMark::Kind::into:
-        join(carried_.data(), published(mark.value));
+        publish(carried_.data(), mark.value);
         break;
       case StepMark::Kind::start:
         join(clock, row(now_, mark.value));
@@ -130,14 +130,12 @@ void HappensBefore::rest() {
     copy(row(now_, 0), row(now_, context));
 }
 
-HappensBefore::Clock HappensBefore::published(StepKey object) {
+void HappensBefore::publish(const std::uint32_t* clock, StepKey object) {
   const std::uint32_t known = published_.size();
   const std::uint32_t number = published_.number_of(object);
-  if (number < known) return row(published_clocks_, number);
+  if (number < known) return join(clock, row(published_clocks_, number));
   make_room(published_clocks_, number + 1);
-  const Clock clock = row(published_clocks_, number);
-  clear(clock);
-  return clock;
+  copy(clock, row(published_clocks_, number));
 }
 
 void HappensBefore::join_published(StepKey from, Clock into) noexcept {

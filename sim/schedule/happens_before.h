@@ -70,7 +70,7 @@ class HappensBefore {
   void note(const AccessInStep& access, Clock clock, std::uint32_t object);
   void find_races(Clock clock, std::uint32_t step, std::span<const Use> uses);
   void join_published(StepKey from, Clock into) noexcept;
-  Clock published(StepKey object);
+  void publish(const std::uint32_t* clock, StepKey object);
 
   // Of a row, what further rows hold is not said: memory of earlier logs is used again.
   void make_room(Clocks& clocks, std::size_t rows) const;

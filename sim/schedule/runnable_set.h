@@ -49,7 +49,7 @@ class RunnableSet {
   }
 
   // The smallest member greater than `id`, or else the smallest member. Requires a member.
-  TaskId next_after(TaskId id) const noexcept {
+  [[gnu::always_inline]] TaskId next_after(TaskId id) const noexcept {
     const unsigned bit = id & 63;
     const std::uint64_t above = levels_[0][id >> 6] >> bit >> 1;
     if (above != 0) return id + 1 + static_cast<TaskId>(std::countr_zero(above));

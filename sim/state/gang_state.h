@@ -7,7 +7,6 @@
 #include <cstring>
 #include <forward_list>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,6 +22,7 @@
 #include "sim/state/link_queue.h"
 #include "sim/state/pending_operation.h"
 #include "sim/state/rank_state.h"
+#include "sim/state/taken_tally.h"
 
 namespace gang::sim {
 
@@ -116,12 +116,6 @@ struct Message {
   std::uint64_t step_key = 0;  // of the operation that sent it, for a Guide
 };
 
-// Messages that receives from any source have taken from one source with one tag.
-struct TakenFrom {
-  int count = 0;
-  Collective last;  // its send; its label is not kept
-};
-
 // Who sent the last message that a receive from any source took, for one tag that it asked for:
 // the only one who could have, so far.
 struct SoleSender {
@@ -137,21 +131,28 @@ struct HeldSend {
   TimePoint until{0};
 };
 
+// Where sends are buffered: what has been sent to one member.
+struct BufferedMessages {
+  LinkQueue<Message> queue;                      // matched before waiting sends of their link
+  std::unordered_map<int, std::uint64_t> bytes;  // by source
+};
+
 using WaitingSends = LinkQueue<PendingOperation*>;
 
 // Messages sent to, and receives posted by, one member.
 struct Mailbox {
-  LinkQueue<Message> buffered;                            // matched before `sends` of their link
-  WaitingSends sends;                                     // rendezvous sends to this member
-  LinkQueue<PendingOperation*> receives;                  // receives of this member, by their peer
-  std::unordered_map<int, std::uint64_t> buffered_bytes;  // by source
-  std::vector<HeldSend> held;                             // by faults, oldest first
-  // All of receives from any source: the messages that they have taken, by tag and source; and
-  // who could have sent them.
-  std::map<std::pair<int, int>, TakenFrom, std::less<>,
-           RecyclingAllocator<std::pair<const std::pair<int, int>, TakenFrom>>>
-      taken_from;
+  WaitingSends sends;                          // rendezvous sends to this member
+  LinkQueue<PendingOperation*> receives;       // receives of this member, by their peer
+  std::unique_ptr<BufferedMessages> buffered;  // null until the first
+  std::vector<HeldSend> held;                  // by faults, oldest first
+  // Of receives from any source: what they have taken, and who could have sent it.
+  TakenTally taken;
   boost::container::small_vector<SoleSender, 1> sole_senders;
+
+  const LinkQueue<Message>& buffered_messages() const noexcept {
+    static const LinkQueue<Message> none;
+    return buffered != nullptr ? buffered->queue : none;
+  }
 };
 
 // Where the break of a gang comes among the calls of its members.

@@ -315,7 +315,7 @@ std::vector<NearMiss> find_other_peers(const World& world) {
       for (const PendingOperation* send : mailbox.sends)
         sends_of.try_emplace({send->member, send->call().tag}, send);
     for (const Mailbox& mailbox : gang->mailboxes)
-      if (!mailbox.taken_from.empty())
+      if (!mailbox.taken.empty())
         for (const PendingOperation* send : mailbox.sends)
           for (NearMiss& miss :
                taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
@@ -342,16 +342,15 @@ std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& le
                                     const CallSummary& left_call) {
   std::vector<NearMiss> misses;
   if (gang.mailboxes.empty()) return misses;
-  const auto& taken = gang.mailboxes[static_cast<std::size_t>(left.destination)].taken_from;
-  const auto own = taken.find({left.tag, left.source});
-  const int own_count = own == taken.end() ? 0 : own->second.count;
-  for (auto place = taken.lower_bound({left.tag, 0}); place != taken.end(); ++place) {
-    const auto& [tag, source] = place->first;
-    const TakenFrom& from = place->second;
-    if (tag != left.tag || misses.size() == most_near_misses) break;
+  const std::vector<TakenFrom> taken =
+      gang.mailboxes[static_cast<std::size_t>(left.destination)].taken.with_tag(left.tag);
+  const auto own = std::ranges::find(taken, left.source, &TakenFrom::source);
+  const int own_count = own == taken.end() ? 0 : own->count;
+  for (const TakenFrom& from : taken) {
+    if (misses.size() == most_near_misses) break;
     if (from.count < own_count + 2) continue;
     misses.push_back({left_call,
-                      {.ranks = {gang.root_rank_of(source)},
+                      {.ranks = {gang.root_rank_of(from.source)},
                        .gang = left_call.gang,
                        .call = describe(from.last, *gang.info),
                        .location = location_of(from.last.call_site),

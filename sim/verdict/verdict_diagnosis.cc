@@ -199,12 +199,12 @@ std::size_t VerdictDiagnosis::dropped(const PendingOperation& pending) {
 
 void VerdictDiagnosis::unreceived(const GangState& gang) {
   if (gang.broken) return;
-  const auto has_some = [](const Mailbox& mailbox) { return !mailbox.buffered.empty(); };
+  const auto has_some = [](const Mailbox& mailbox) { return !mailbox.buffered_messages().empty(); };
   if (std::ranges::none_of(gang.mailboxes, has_some)) return;
   // Its receiver may be gone, or may have given up.
   if (world_.interference != nullptr && world_.interference->have_fired()) return;
   for (std::size_t member = 0; member < gang.mailboxes.size(); ++member) {
-    for (const Message& message : gang.mailboxes[member].buffered) {
+    for (const Message& message : gang.mailboxes[member].buffered_messages()) {
       Finding finding;
       finding.id = finding_id::unreceived_message;
       const int source = gang.root_rank_of(message.source);
