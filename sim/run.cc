@@ -17,12 +17,12 @@ namespace gang::sim {
 namespace {
 
 GangInfo root_gang_info(const SimulationOptions& options) {
-  GangInfo info;
-  info.name = "root";
-  info.size = options.world_size;
-  info.timeout = options.timeout;
-  info.backend = "sim";
-  info.root_ranks.resize(static_cast<std::size_t>(info.size));
+  GangInfo info{.name = "root",
+                .root_ranks = std::vector<int>(static_cast<std::size_t>(options.world_size)),
+                .device = {},
+                .timeout = options.timeout,
+                .backend = "sim",
+                .size = options.world_size};
   std::iota(info.root_ranks.begin(), info.root_ranks.end(), 0);
   return info;
 }

@@ -57,7 +57,7 @@ bool is_from_any(const PendingOperation& receive) noexcept {
 MessageMatching::MessageMatching(World& world, Matching& matching)
     : world_(world), engine_(world.engine), matching_(matching) {}
 
-Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
+inline Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   if (gang.mailboxes.empty()) gang.mailboxes.resize(static_cast<std::size_t>(gang.size()));
   return gang.mailboxes[static_cast<std::size_t>(member)];
 }

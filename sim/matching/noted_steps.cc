@@ -18,7 +18,8 @@ enum class Part : std::uint8_t {
 };
 
 // `index`: below 2^56.
-StepKey part_of(const GangState& gang, Part part, std::uint64_t index = 0) {
+[[gnu::always_inline]] inline StepKey part_of(const GangState& gang, Part part,
+                                              std::uint64_t index = 0) {
   return splitmix64(gang.key(), static_cast<std::uint64_t>(part) << 56 | index);
 }
 

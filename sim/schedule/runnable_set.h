@@ -41,7 +41,7 @@ class RunnableSet {
   }
 
   // `id` in the set.
-  void remove(TaskId id) noexcept {
+  [[gnu::always_inline]] void remove(TaskId id) noexcept {
     --size_;
     std::uint64_t& word = levels_[0][id >> 6];
     word &= ~(std::uint64_t{1} << (id & 63));

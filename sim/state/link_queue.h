@@ -25,6 +25,7 @@ class LinkQueue {
 
   void push(int source, T value) {
     if (is_indexed()) (*of_source_)[source].push_back(begin_ + entries_.size());
+    if (entries_.capacity() == 0) entries_.reserve(mostly_enough);
     entries_.push_back({source, std::move(value)});
     ++size_;
     if (!is_indexed() && entries_.size() > most_searched) index();
@@ -147,6 +148,7 @@ class LinkQueue {
       if (entries_[i].value) (*of_source_)[entries_[i].source].push_back(begin_ + i);
   }
 
+  static constexpr std::size_t mostly_enough = 4;
   static constexpr std::size_t most_searched = 32;
 
   RecycledList<Entry> entries_;                 // taken ones included
