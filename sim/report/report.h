@@ -235,8 +235,7 @@ const Certainty* certainty_of(const Report& report) noexcept;
 // every schedule.
 void note_uncontested(Report& report) noexcept;
 
-// An exploration has seen a schedule that differs from that of the run in one contested choice, and
-// holds.
+// An exploration has seen that a schedule which decides a contested choice in the other way holds.
 void note_avoided(Report& report) noexcept;
 
 // Advice on what to change, by finding id; empty if no general advice holds.
