@@ -1,6 +1,7 @@
 #include "sim/state/taken_tally.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gang::sim {
 namespace {
@@ -11,42 +12,49 @@ std::uint64_t key_of(int tag, int source) noexcept {
 
 }  // namespace
 
-TakenFrom& TakenTally::add(int tag, int source) {
-  if (places_ != nullptr) places_->try_emplace(key_of(tag, source), taken_.size());
+std::size_t TakenTally::place_of(int tag, int source) const {
+  if (places_ != nullptr) {
+    const auto place = places_->find(key_of(tag, source));
+    return place == places_->end() ? taken_.size() : place->second;
+  }
+  std::size_t place = 0;
+  while (place < taken_.size() && (taken_[place].source != source || taken_[place].tag != tag))
+    ++place;
+  return place;
+}
+
+void TakenTally::add(int tag, int source) {
   constexpr std::size_t mostly_enough = 4;
   if (taken_.empty()) taken_.reserve(mostly_enough);
   TakenFrom& entry = taken_.emplace_back();
   entry.tag = tag;
   entry.source = source;
-  return entry;
-}
-
-TakenFrom& TakenTally::entry_of(int tag, int source) {
-  if (taken_.size() <= most_searched) {
-    for (TakenFrom& entry : taken_)
-      if (entry.source == source && entry.tag == tag) return entry;
-    return add(tag, source);
-  }
-  if (places_ == nullptr) {
-    places_ = std::make_unique<Places>();
-    for (std::size_t i = 0; i < taken_.size(); ++i)
-      places_->try_emplace(key_of(taken_[i].tag, taken_[i].source), i);
-  }
-  const auto place = places_->find(key_of(tag, source));
-  return place == places_->end() ? add(tag, source) : taken_[place->second];
+  if (taken_.size() <= most_searched) return;
+  if (places_ == nullptr) places_ = std::make_unique<Places>();
+  for (std::size_t place = places_->size(); place < taken_.size(); ++place)
+    places_->try_emplace(key_of(taken_[place].tag, taken_[place].source), place);
 }
 
 void TakenTally::count(int source, const Collective& send) {
-  TakenFrom& entry = entry_of(send.tag, source);
-  ++entry.count;
+  const std::size_t place = place_of(send.tag, source);
+  if (place == taken_.size()) add(send.tag, source);
+  TakenFrom& entry = taken_[place];
+  most_ = std::max(most_, ++entry.count);
   entry.last = send;
   entry.last.label = {};
 }
 
-std::vector<TakenFrom> TakenTally::with_tag(int tag) const {
+int TakenTally::count_of(int tag, int source) const {
+  const std::size_t place = place_of(tag, source);
+  return place == taken_.size() ? 0 : taken_[place].count;
+}
+
+std::vector<TakenFrom> TakenTally::with_tag(int tag, int least) const {
   std::vector<TakenFrom> found;
-  std::ranges::copy_if(taken_, std::back_inserter(found),
-                       [tag](const TakenFrom& entry) { return entry.tag == tag; });
+  if (most_ < least) return found;
+  std::ranges::copy_if(taken_, std::back_inserter(found), [tag, least](const TakenFrom& entry) {
+    return entry.tag == tag && entry.count >= least;
+  });
   std::ranges::sort(found, {}, &TakenFrom::source);
   return found;
 }

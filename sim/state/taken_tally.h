@@ -23,23 +23,30 @@ struct TakenFrom {
 // Of the receives from any source of one member. Few sources are searched; many are indexed.
 class TakenTally {
  public:
+  // One of them has taken the message of `send`, which `source` (a rank of the gang) called.
   void count(int source, const Collective& send);
 
-  bool empty() const noexcept { return taken_.empty(); }
+  // The greatest of the counts; 0: there is none.
+  int most() const noexcept { return most_; }
 
-  // Those with the tag, by source.
-  std::vector<TakenFrom> with_tag(int tag) const;
+  // How many messages of `source` with the tag have been taken.
+  int count_of(int tag, int source) const;
+
+  // Those with the tag of which at least `least` messages have been taken, by source.
+  std::vector<TakenFrom> with_tag(int tag, int least = 1) const;
 
  private:
   using Places = std::unordered_map<std::uint64_t, std::size_t>;  // by tag and source
 
   static constexpr std::size_t most_searched = 16;
 
-  TakenFrom& entry_of(int tag, int source);
-  TakenFrom& add(int tag, int source);
+  // In taken_, whose size it is if there is none.
+  std::size_t place_of(int tag, int source) const;
+  void add(int tag, int source);
 
   RecycledList<TakenFrom> taken_;   // in the order in which each was first
   std::unique_ptr<Places> places_;  // in taken_; null: few
+  int most_ = 0;
 };
 
 }  // namespace gang::sim

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t most_near_misses = 4;
 
+// By how many more messages taken from another source that one stands out.
+constexpr int least_surplus = 2;
+
 using Calls = WaitingCalls;
 
 std::vector<int> ranks_of(const Calls& calls) {
@@ -315,12 +318,13 @@ std::vector<NearMiss> find_other_peers(const World& world) {
       for (const PendingOperation* send : mailbox.sends)
         sends_of.try_emplace({send->member, send->call().tag}, send);
     for (const Mailbox& mailbox : gang->mailboxes)
-      if (!mailbox.taken.empty())
-        for (const PendingOperation* send : mailbox.sends)
-          for (NearMiss& miss :
-               taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
-                             sim::summary_of(*send)))
-            if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
+      for (const PendingOperation* send : mailbox.sends) {
+        if (mailbox.taken.most() < least_surplus || misses.size() >= most_near_misses) break;
+        for (NearMiss& miss :
+             taken_instead(*gang, {send->call().peer, send->member, send->call().tag},
+                           sim::summary_of(*send)))
+          if (misses.size() < most_near_misses) misses.push_back(std::move(miss));
+      }
     for (const Mailbox& mailbox : gang->mailboxes) {
       if (mailbox.receives.empty()) continue;
       const SendsBySource offers = first_sends(mailbox);
@@ -342,13 +346,10 @@ std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& le
                                     const CallSummary& left_call) {
   std::vector<NearMiss> misses;
   if (gang.mailboxes.empty()) return misses;
-  const std::vector<TakenFrom> taken =
-      gang.mailboxes[static_cast<std::size_t>(left.destination)].taken.with_tag(left.tag);
-  const auto own = std::ranges::find(taken, left.source, &TakenFrom::source);
-  const int own_count = own == taken.end() ? 0 : own->count;
-  for (const TakenFrom& from : taken) {
+  const TakenTally& taken = gang.mailboxes[static_cast<std::size_t>(left.destination)].taken;
+  const int least = taken.count_of(left.tag, left.source) + least_surplus;
+  for (const TakenFrom& from : taken.with_tag(left.tag, least)) {
     if (misses.size() == most_near_misses) break;
-    if (from.count < own_count + 2) continue;
     misses.push_back({left_call,
                       {.ranks = {gang.root_rank_of(from.source)},
                        .gang = left_call.gang,

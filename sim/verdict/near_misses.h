@@ -52,7 +52,7 @@ struct LeftMessage {
 };
 
 // The sources whose messages receives from any source took instead of the one that is left: at most
-// a few, of which they took more. O(messages of that tag).
+// a few, of which they took more. O(sources), and O(1) where none was taken from that often.
 std::vector<NearMiss> taken_instead(const GangState& gang, const LeftMessage& left,
                                     const CallSummary& left_call);
 

@@ -1,6 +1,6 @@
 #include "sim/state/taken_tally.h"
 
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -25,14 +25,30 @@ std::vector<std::pair<int, int>> counts(const TakenTally& tally, int tag) {
 
 TEST(TakenTally, CountsBySourceAndTag) {
   TakenTally tally;
-  EXPECT_TRUE(tally.empty());
+  EXPECT_EQ(tally.most(), 0);
   EXPECT_THAT(counts(tally, 0), IsEmpty());
   for (const auto& [source, tag] : {std::pair(5, 0), {2, 0}, {5, 0}, {5, 1}})
     tally.count(source, send(tag));
-  EXPECT_FALSE(tally.empty());
   EXPECT_THAT(counts(tally, 0), ElementsAre(std::pair(2, 1), std::pair(5, 2)));
   EXPECT_THAT(counts(tally, 1), ElementsAre(std::pair(5, 1)));
   EXPECT_THAT(counts(tally, 2), IsEmpty());
+  EXPECT_EQ(tally.most(), 2);
+  EXPECT_EQ(tally.count_of(0, 5), 2);
+  EXPECT_EQ(tally.count_of(1, 2), 0);
+}
+
+TEST(TakenTally, NamesThoseThatWereTakenOftenEnough) {
+  TakenTally tally;
+  for (const int source : {4, 1, 4, 4, 1, 2}) tally.count(source, send(0));
+  const auto sources = [&tally](int least) {
+    std::vector<int> found;
+    for (const TakenFrom& from : tally.with_tag(0, least)) found.push_back(from.source);
+    return found;
+  };
+  EXPECT_THAT(sources(1), ElementsAre(1, 2, 4));
+  EXPECT_THAT(sources(2), ElementsAre(1, 4));
+  EXPECT_THAT(sources(3), ElementsAre(4));
+  EXPECT_THAT(sources(4), IsEmpty());
 }
 
 TEST(TakenTally, KeepsTheLastSendWithoutItsLabel) {
@@ -56,6 +72,7 @@ TEST(TakenTally, CountsManySources) {
     ASSERT_EQ(found.size(), sources / 2u);
     for (std::size_t i = 0; i < found.size(); ++i) {
       ASSERT_EQ(found[i].count, 3);
+      ASSERT_EQ(tally.count_of(tag, found[i].source), 3);
       ASSERT_EQ(found[i].source, 2 * static_cast<int>(i) + (tag == 0 ? 2 : 1));
     }
   }
