@@ -81,7 +81,8 @@ class ExhaustiveRuns {
     sim::EverySchedule every = sim::run_every_schedule(
         guided_.options,
         [this](const sim::SimulationOptions& options) { return make(options.guide); },
-        [this](const sim::ExploredRun& ran) { return take(ran); }, jobs_);
+        [this](const sim::ExploredRun& ran) { return take(ran); }, jobs_,
+        [this](const sim::ExploredRun& ran) { return !is_failure(made_with(ran.guide)); });
     if (runs_of_case_ == 1 && !exploration_.failure && is_only_one_) every.end = End::all_seen;
     if (every.end == End::diverged && !exploration_.failure)
       exploration_.failure = diverged(every.diverged_at);
@@ -92,7 +93,17 @@ class ExhaustiveRuns {
     }
     if (exploration_.failure && every.holds_otherwise == true)
       sim::note_avoided(exploration_.failure->report);
+    if (exploration_.failure && every.continuations)
+      name_ends(*every.continuations, every.holds_otherwise == true);
     add(std::move(every));
+  }
+
+  // As what the exploration takes them for.
+  void name_ends(sim::Continuations& continuations, bool holds_otherwise) const {
+    continuations.found.end = sim::end_of(exploration_.failure->report);
+    if (!guided_.faults) return;
+    continuations.found.end = "not contained";
+    continuations.otherwise.end = holds_otherwise ? "contained" : "not contained";
   }
 
   // Whether all schedules of the case are like its only run.
@@ -263,7 +274,8 @@ std::string decisive_text(const sim::EverySchedule& every) {
     text += sim::wrapped(*every.holds_otherwise ? "Decided the other way, the run holds."
                                                 : "Decided the other way, it fails, too.",
                          "  ");
-  return text;
+  const std::string sides = every.continuations ? sim::to_text(*every.continuations) : "";
+  return sides.empty() ? text : text + '\n' + sides;
 }
 
 std::string why_not_proved(const sim::EverySchedule& every) {

@@ -10,6 +10,7 @@
 #include "harness/run/run_file.h"
 #include "harness/text/number_text.h"
 #include "harness/text/version.h"
+#include "sim/further_runs/contest_text.h"
 #include "sim/text/json_fields.h"
 #include "sim/text/text_layout.h"
 
@@ -44,19 +45,62 @@ ExplorationCoverage coverage_from_json(const json& from) {
   return coverage;
 }
 
+json to_json(const sim::Continuation& continuation) {
+  json deeds = json::array();
+  for (const auto& [context, did] : continuation.deeds)
+    deeds.push_back({{"context", context}, {"did", did}});
+  return {
+      {"deeds", std::move(deeds)}, {"further", continuation.further}, {"end", continuation.end}};
+}
+
+sim::Continuation continuation_from_json(const json& from) {
+  sim::Continuation continuation{.further = field<std::uint64_t>(from, "further"),
+                                 .end = field<std::string>(from, "end")};
+  for (const json& deed : sim::array_field(from, "deeds"))
+    continuation.deeds.push_back(
+        {field<std::string>(deed, "context"), field<std::string>(deed, "did")});
+  return continuation;
+}
+
+json to_json(const DecisiveChoice& decisive) {
+  json to = {
+      {"text", decisive.text},
+      {"holds_otherwise", decisive.holds_otherwise ? json(*decisive.holds_otherwise) : json()},
+      {"found", nullptr},
+      {"otherwise", nullptr}};
+  if (!decisive.continuations) return to;
+  to["found"] = to_json(decisive.continuations->found);
+  to["otherwise"] = to_json(decisive.continuations->otherwise);
+  return to;
+}
+
+DecisiveChoice decisive_choice_from_json(const json& from) {
+  DecisiveChoice decisive{.text = field<std::string>(from, "text")};
+  if (!sim::value_field(from, "holds_otherwise").is_null())
+    decisive.holds_otherwise = field<bool>(from, "holds_otherwise");
+  if (!sim::value_field(from, "found").is_null())
+    decisive.continuations = {continuation_from_json(sim::object_field(from, "found")),
+                              continuation_from_json(sim::object_field(from, "otherwise"))};
+  return decisive;
+}
+
 json to_json(const ExhaustiveSearch& search) {
   return {{"classes", search.classes},
           {"contested_choices", search.contested_choices},
-          {"fault_cases", search.fault_cases}};
+          {"fault_cases", search.fault_cases},
+          {"decisive", search.decisive ? to_json(*search.decisive) : json()}};
 }
 
 // None in files that were written before there was one.
 std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
   if (!from.contains("exhaustive") || from["exhaustive"].is_null()) return std::nullopt;
-  const json& search = from["exhaustive"];
-  return ExhaustiveSearch{.classes = field<std::uint64_t>(search, "classes"),
-                          .contested_choices = field<std::uint64_t>(search, "contested_choices"),
-                          .fault_cases = field<std::uint64_t>(search, "fault_cases")};
+  const json& of = from["exhaustive"];
+  ExhaustiveSearch search{.classes = field<std::uint64_t>(of, "classes"),
+                          .contested_choices = field<std::uint64_t>(of, "contested_choices"),
+                          .fault_cases = field<std::uint64_t>(of, "fault_cases")};
+  if (of.contains("decisive") && !of["decisive"].is_null())  // new in files of version 1
+    search.decisive = decisive_choice_from_json(sim::object_field(of, "decisive"));
+  return search;
 }
 
 std::string kinds_table(const ExplorationCoverage& coverage) {
@@ -104,9 +148,15 @@ std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) 
 
 std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration) {
   if (!exploration.every) return std::nullopt;
-  return ExhaustiveSearch{.classes = exploration.every->classes,
-                          .contested_choices = exploration.every->contests,
+  const sim::EverySchedule& every = *exploration.every;
+  ExhaustiveSearch search{.classes = every.classes,
+                          .contested_choices = every.contests,
                           .fault_cases = exploration.fault_cases};
+  if (exploration.claim == Claim::found && !exploration.sample && every.decisive)
+    search.decisive = DecisiveChoice{.text = sim::to_text(*every.decisive),
+                                     .holds_otherwise = every.holds_otherwise,
+                                     .continuations = every.continuations};
+  return search;
 }
 
 ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {

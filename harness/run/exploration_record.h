@@ -18,11 +18,21 @@ namespace gang::harness {
 inline constexpr std::string_view exploration_format = "gangsim exploration";
 inline constexpr int exploration_version = 1;
 
+// What makes the failure that exhaustive runs have found one. A value.
+struct DecisiveChoice {
+  std::string text;                     // "'loader' of rank 1 locked a mutex before rank 1 did"
+  std::optional<bool> holds_otherwise;  // whether the run holds that decides it the other way
+  std::optional<sim::Continuations> continuations;  // both ways, from where they part
+
+  friend bool operator==(const DecisiveChoice&, const DecisiveChoice&) = default;
+};
+
 // How far exhaustive runs have come.
 struct ExhaustiveSearch {
   std::uint64_t classes = 0;            // of equivalent schedules, one run each
   std::uint64_t contested_choices = 0;  // the most in one run
   std::uint64_t fault_cases = 0;        // ways in which faults came about
+  std::optional<DecisiveChoice> decisive = {};
 
   friend bool operator==(const ExhaustiveSearch&, const ExhaustiveSearch&) = default;
 };
@@ -56,7 +66,9 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //   program, fingerprint, specification, schedules      what was explored; equal in all shards
 //   shard                                {"index": 3, "count": 8}
 //   claim, coverage, wall_time_ns        "proved", "found" or "sampled"
-//   exhaustive                           null, or classes, contested_choices, fault_cases
+//   exhaustive                           null, or classes, contested_choices, fault_cases and
+//                                        decisive: null, or text, holds_otherwise (or null) and,
+//                                        null or as lists of {context, did}, found and otherwise
 //   failing_seed, failure, uncontained   null, or a saved run (run_file.h)
 nlohmann::json to_json(const ExplorationRecord& record);
 

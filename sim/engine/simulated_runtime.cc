@@ -34,7 +34,8 @@ class SimulatedMutex final : public RuntimeMutex {
   bool try_lock() override {
     const Engine::Guard guard(engine_);
     engine_.scheduling_point();
-    if (Guide* guide = engine_.choices().guide()) tell(*guide, attempts(), AccessMode::write);
+    if (Guide* guide = engine_.choices().guide())
+      tell(*guide, AccessKind::try_lock, AccessMode::write, attempts_on(key_));
     if (holder_ != nullptr) return false;
     holder_ = &engine_.current();
     took();
@@ -70,7 +71,7 @@ class SimulatedMutex final : public RuntimeMutex {
   void release() noexcept {
     holder_ = nullptr;
     if (Guide* guide = engine_.choices().guide()) {
-      tell(*guide, attempts(), AccessMode::read);
+      tell(*guide, AccessKind::unlock, AccessMode::read, attempts_on(key_));
       if (user_ == RuntimeUser::program) guide->publish(key_);
       guide->released(key_);
     }
@@ -85,22 +86,17 @@ class SimulatedMutex final : public RuntimeMutex {
   }
 
  private:
-  // Whether an attempt succeeds depends on what others do to the mutex; they do not wait for it.
-  StepKey attempts() const noexcept { return key_ + 1; }
-
-  void tell(Guide& guide, StepKey object, AccessMode mode) const {
+  void tell(Guide& guide, AccessKind kind, AccessMode mode, StepKey object) const {
     if (user_ == RuntimeUser::gangs) return;
-    guide.access({.kind = AccessKind::lock,
-                  .mode = mode,
-                  .rank = engine_.current().rank->rank,
-                  .object = object});
+    guide.access(
+        {.kind = kind, .mode = mode, .rank = engine_.current().rank->rank, .object = object});
   }
 
   void took() {
     Guide* guide = engine_.choices().guide();
     if (guide == nullptr) return;
-    tell(*guide, key_, AccessMode::write);
-    tell(*guide, attempts(), AccessMode::read);
+    tell(*guide, AccessKind::lock, AccessMode::write, key_);
+    tell(*guide, AccessKind::lock, AccessMode::read, attempts_on(key_));
     if (user_ == RuntimeUser::program) guide->join(key_);
     guide->took(key_);
   }
@@ -145,7 +141,7 @@ class SimulatedCondition final : public RuntimeCondition {
     Task& self = engine_.current();
     bool is_notified = false;
     waiters_.push_back({&self, &is_notified});
-    tell();
+    tell(AccessKind::wait);
     mutex.release();
     try {
       while (!is_notified && engine_.now() < deadline) {
@@ -172,7 +168,7 @@ class SimulatedCondition final : public RuntimeCondition {
 
   void notify(std::size_t count) {
     const Engine::Guard guard(engine_);
-    tell();
+    tell(AccessKind::notification);
     count = std::min(count, waiters_.size());
     for (std::size_t i = 0; i < count; ++i) {
       *waiters_[i].is_notified = true;
@@ -182,10 +178,10 @@ class SimulatedCondition final : public RuntimeCondition {
   }
 
   // A wait that begins, or a notification. Who is notified comes after all before it.
-  void tell() const {
+  void tell(AccessKind kind) const {
     Guide* guide = engine_.choices().guide();
     if (guide == nullptr || user_ == RuntimeUser::gangs) return;
-    guide->access({.kind = AccessKind::notification,
+    guide->access({.kind = kind,
                    .mode = AccessMode::write,
                    .rank = engine_.current().rank->rank,
                    .object = key_});

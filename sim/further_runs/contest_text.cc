@@ -20,6 +20,22 @@ std::string context_of(const Access& access, const std::string& name) {
                       : fmt::format("'{}' of rank {}", name, access.rank);
 }
 
+// To a mutex or a condition.
+std::string_view deed_of(AccessKind kind) noexcept {
+  switch (kind) {
+    case AccessKind::lock:
+      return "locked";
+    case AccessKind::try_lock:
+      return "tried to lock";
+    case AccessKind::unlock:
+      return "unlocked";
+    case AccessKind::wait:
+      return "waited for";
+    default:
+      return "notified";
+  }
+}
+
 // Of what a look could have seen.
 std::string to_text_of_arrival(const Contest& contest) {
   return fmt::format("{} made its call{} before the operation of {}{} was tested",
@@ -46,11 +62,18 @@ std::string to_text(const Contest& contest) {
             place_of(second));
       break;
     case AccessKind::lock:
-      return fmt::format("{} locked a mutex before {} did", context_of(first, first_name),
-                         context_of(second, second_name));
+    case AccessKind::try_lock:
+    case AccessKind::unlock:
+      return fmt::format(
+          "{} {} a mutex before {} {}", context_of(first, first_name), deed_of(first.kind),
+          context_of(second, second_name),
+          first.kind == second.kind ? "did" : fmt::format("{} it", deed_of(second.kind)));
+    case AccessKind::wait:
     case AccessKind::notification:
-      return fmt::format("{} used a condition before {} did", context_of(first, first_name),
-                         context_of(second, second_name));
+      return fmt::format(
+          "{} {} a condition before {} {}", context_of(first, first_name), deed_of(first.kind),
+          context_of(second, second_name),
+          first.kind == second.kind ? "did" : fmt::format("{} it", deed_of(second.kind)));
     case AccessKind::arrival:
       return to_text_of_arrival(contest);
     case AccessKind::look:

@@ -96,8 +96,11 @@ class LentMemory {
 class Search {
  public:
   Search(const SimulationOptions& options, const RunAgain& again, const ScheduleRan& ran, int jobs,
-         SearchMemory& memory)
-      : ran_(ran),
+         const RunHolds& holds, SearchMemory& memory)
+      : options_(options),
+        again_(again),
+        ran_(ran),
+        holds_(holds),
         waves_(another_run(options), again, jobs, memory.slots),
         reduction_(memory.reduction) {}
 
@@ -113,11 +116,9 @@ class Search {
     if (reduction_.is_too_large()) seen_.end = End::too_large;
     if (!first_failure_) take_figures(reduction_, seen_);
     if (reduction_.has_diverged()) seen_.diverged_at = *reduction_.diverged_at();
+    if (seen_.end == End::stopped && seen_.decisive && !seen_.holds_otherwise) run_otherwise();
     return std::move(seen_);
   }
-
-  const std::vector<StepKey>& undecided() const noexcept { return reduction_.undecided(); }
-  const AnyReceives& known() const noexcept { return reduction_.known(); }
 
  private:
   bool goes_on() const noexcept {
@@ -135,7 +136,8 @@ class Search {
     if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
     if (ran_({*made.report, &guide, reduction_.decisive()})) return;
     seen_.end = End::stopped;
-    if (!made.report->holds() && !reduction_.decisive() && !seen_.unguided) begin_contrasts();
+    if (!guide.is_full()) stopped_ = {end_of(*made.report), guide.log()};
+    if (!reduction_.decisive() && !seen_.unguided && !holds(*made.report, guide)) begin_contrasts();
   }
 
   // The first run fails: which choice makes it fail is seen from one that holds.
@@ -147,16 +149,46 @@ class Search {
 
   void contrast(const Report& report, const Guide& guide) {
     --contrasts_left_;
-    if (guide.is_cut() || !report.holds() || !reduction_.decisive()) return;
+    if (guide.is_cut() || !reduction_.decisive() || !holds(report, guide)) return;
     contrasts_left_ = 0;
     seen_.decisive = reversed(*reduction_.decisive());
-    seen_.holds_otherwise = true;
+    note_otherwise(report, guide);
   }
 
+  // The run that decides otherwise what was decisive for the last one.
+  void run_otherwise() {
+    const SimulationOptions guided = guided_run(options_);
+    guided.guide->begin({.choices = reduction_.undecided()}, reduction_.known());
+    const Report report = again_(guided);
+    note_otherwise(report, *guided.guide);
+  }
+
+  void note_otherwise(const Report& report, const Guide& guide) {
+    seen_.holds_otherwise = holds(report, guide);
+    if (!stopped_ || guide.is_full()) return;
+    seen_.continuations = continuations_of(stopped_->log, guide.log(), *seen_.decisive);
+    seen_.continuations->found.end = stopped_->end;
+    seen_.continuations->otherwise.end = end_of(report);
+  }
+
+  bool holds(const Report& report, const Guide& guide) const {
+    return holds_({report, &guide, reduction_.decisive()});
+  }
+
+  // The run that `ran` has stopped at.
+  struct Stopped {
+    std::string end;
+    StepLog log;
+  };
+
+  const SimulationOptions& options_;
+  const RunAgain& again_;
   const ScheduleRan& ran_;
+  const RunHolds& holds_;
   ParallelWaves waves_;
   Reduction& reduction_;
   EverySchedule seen_;
+  std::optional<Stopped> stopped_;
   bool first_failure_ = false;
   std::uint64_t contrasts_left_ = 0;
 };
@@ -182,18 +214,18 @@ bool can_be_guided(const SimulationOptions& options) noexcept {
          (is_told_of_faults || options.faults == nullptr);
 }
 
+bool completed_without_findings(const ExploredRun& run) noexcept { return run.report.holds(); }
+
+std::string end_of(const Report& report) {
+  return report.findings.empty() ? std::string(to_string(report.outcome))
+                                 : report.findings.front().id;
+}
+
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
-                                 const ScheduleRan& ran, int jobs) {
+                                 const ScheduleRan& ran, int jobs, const RunHolds& holds) {
   if (!can_be_guided(options)) return run_once(options, again, ran);
   const LentMemory memory;
-  Search search(options, again, ran, jobs, *memory);
-  EverySchedule seen = search.run();
-  if (seen.end == End::stopped && seen.decisive && !seen.holds_otherwise) {
-    const SimulationOptions guided = guided_run(options);
-    guided.guide->begin({.choices = search.undecided()}, search.known());
-    seen.holds_otherwise = again(guided).holds();
-  }
-  return seen;
+  return Search(options, again, ran, jobs, holds, *memory).run();
 }
 
 }  // namespace gang::sim

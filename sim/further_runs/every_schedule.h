@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sim/further_runs/settled_run.h"
+#include "sim/schedule/continuations.h"
 #include "sim/schedule/reduction.h"
 
 namespace gang::sim {
@@ -28,6 +30,9 @@ struct EverySchedule {
   std::optional<Contest> decisive;   // what the last run decided otherwise than an earlier one
   // Whether the run that decides it in the other way holds; shown where the last run was stopped.
   std::optional<bool> holds_otherwise;
+  // That run beside the last one, from where they part: each ends with its first finding, or with
+  // how it ended. None: they are too long to be noted.
+  std::optional<Continuations> continuations;
   std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
 };
 
@@ -49,9 +54,17 @@ struct ExploredRun {
 //
 // `jobs` threads call `again`, each with guides of its own; one thread calls `ran`, and in the same
 // order whatever the number of threads.
+//
+// `holds` tells which of the runs that decide one choice otherwise hold.
 using ScheduleRan = std::function<bool(const ExploredRun&)>;
+using RunHolds = std::function<bool(const ExploredRun&)>;
+bool completed_without_findings(const ExploredRun& run) noexcept;
 EverySchedule run_every_schedule(const SimulationOptions& options, const RunAgain& again,
-                                 const ScheduleRan& ran, int jobs = 1);
+                                 const ScheduleRan& ran, int jobs = 1,
+                                 const RunHolds& holds = completed_without_findings);
+
+// "deadlock": its first finding; where there is none, how the run ended.
+std::string end_of(const Report& report);
 
 // -- One run of them --
 

@@ -8,61 +8,30 @@
 
 #include <fmt/format.h>
 
+#include "sim/schedule/context_name.h"
 #include "sim/schedule/known_contests.h"
 
 namespace gang::sim {
 namespace {
 
-std::string_view deed_of(AccessKind kind) noexcept {
-  switch (kind) {
-    case AccessKind::message:
-      return "send";
-    case AccessKind::lock:
-      return "lock";
-    case AccessKind::notification:
-      return "condition";
-    case AccessKind::look:
-      return "test";
-    case AccessKind::fault:
-      return "fault";
-    case AccessKind::key:
-      return "store";
-    case AccessKind::call:
-    case AccessKind::arrival:
-    case AccessKind::device:
-      break;
-  }
-  return "call";
-}
+struct Deed {
+  AccessKind kind;
+  std::string_view name;
+};
 
 // Of what a step has done, what names it: the first of these.
-constexpr AccessKind naming[] = {AccessKind::message, AccessKind::lock, AccessKind::notification,
-                                 AccessKind::look,    AccessKind::key,  AccessKind::call,
-                                 AccessKind::arrival};
-
-const Access* naming_access(std::span<const Access> accesses) {
-  for (const AccessKind kind : naming) {
-    const auto found = std::ranges::find(accesses, kind, &Access::kind);
-    if (found != accesses.end()) return &*found;
-  }
-  return nullptr;
-}
-
-TaskId ancestor_of(const StepLog& log, TaskId task) {
-  while (log.parents[task] != no_task) task = log.parents[task];
-  return task;
-}
+constexpr Deed naming[] = {{AccessKind::message, "send"},   {AccessKind::lock, "lock"},
+                           {AccessKind::try_lock, "lock"},  {AccessKind::unlock, "lock"},
+                           {AccessKind::wait, "condition"}, {AccessKind::notification, "condition"},
+                           {AccessKind::look, "test"},      {AccessKind::key, "store"},
+                           {AccessKind::call, "call"},      {AccessKind::arrival, "call"}};
 
 // "rank 1", "'loader' of rank 0"; of several of one name: "'loader' 2 of rank 0".
 std::string name_of_context(const StepLog& log, TaskId task) {
-  const TaskId rank = ancestor_of(log, task);
-  const std::string& name = log.names[task];
-  if (name.empty()) return fmt::format("rank {}", rank);
-  std::uint64_t number = 1;
-  for (TaskId other = 0; other < task; ++other)
-    if (log.names[other] == name && ancestor_of(log, other) == rank) ++number;
-  return number == 1 ? fmt::format("'{}' of rank {}", name, rank)
-                     : fmt::format("'{}' {} of rank {}", name, number, rank);
+  const ContextName name = context_name(log, task);
+  if (name.name.empty()) return fmt::format("rank {}", name.rank);
+  return name.number == 1 ? fmt::format("'{}' of rank {}", name.name, name.rank)
+                          : fmt::format("'{}' {} of rank {}", name.name, name.number, name.rank);
 }
 
 // Names the steps of a run, as they come.
@@ -78,9 +47,12 @@ class StepNames {
 
   StepLabel step(TaskId task, std::span<const Access> accesses) {
     StepLabel label{.context = context(task), .did = "step"};
-    if (const Access* access = naming_access(accesses)) {
-      label.did = deed_of(access->kind);
+    for (const Deed& deed : naming) {
+      const auto access = std::ranges::find(accesses, deed.kind, &Access::kind);
+      if (access == accesses.end()) continue;
+      label.did = deed.name;
       if (access->site.line != 0) label.place = gang::to_string(access->site);
+      break;
     }
     label.number = ++numbers_[{task, label.did}];
     return label;

@@ -27,8 +27,11 @@ using StepKey = std::uint64_t;
 enum class AccessKind : std::uint8_t {
   message,       // puts a message into a mailbox
   call,          // breaks a gang, or calls on one and does none of what follows
-  lock,          // takes a mutex, or tries to
-  notification,  // waits for a condition, or notifies it
+  lock,          // takes a mutex
+  try_lock,      // tries to take one
+  unlock,        // lets one go
+  wait,          // begins to wait for a condition
+  notification,  // notifies a condition
   arrival,       // does its part of an operation of several ranks
   look,          // sees whether such an operation has ended
   fault,         // a fault happens, or something depends on whether one has
@@ -106,6 +109,15 @@ struct Access {
   StepKey operation = 0;  // the operation that did it, where there is one
   CallSite site;          // where
 };
+
+// Of a mutex, what a try_lock depends on: it does not wait for the mutex. Who takes the mutex or
+// lets it go reads it.
+constexpr StepKey attempts_on(StepKey mutex) noexcept { return mutex + 1; }
+
+// The mutex that an access takes (mode write), tries to take or lets go.
+constexpr StepKey mutex_of(const Access& access) noexcept {
+  return access.kind == AccessKind::lock ? access.object : access.object - attempts_on(0);
+}
 
 // A mailbox, and a tag for which a receive from any source has asked there.
 struct AnyReceive {

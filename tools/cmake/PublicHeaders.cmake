@@ -20,8 +20,8 @@ set(GANGSIM_SIM_HEADERS
   sim/options/simulation_options.h sim/report/call_group.h sim/report/call_history.h
   sim/report/call_json.h sim/report/certainty.h sim/report/left_behind.h sim/report/report.h
   sim/report/report_json.h sim/report/timeline.h sim/report/trace.h
-  sim/schedule/context_bits.h sim/schedule/contested_objects.h sim/schedule/detours.h
-  sim/schedule/guide.h
+  sim/schedule/context_bits.h sim/schedule/contested_objects.h sim/schedule/continuations.h
+  sim/schedule/detours.h sim/schedule/guide.h
   sim/schedule/happens_before.h sim/schedule/key_table.h sim/schedule/known_contests.h
   sim/schedule/random_stream.h sim/schedule/reduction.h
   sim/schedule/reversals.h sim/schedule/runnable_set.h sim/schedule/sampler.h

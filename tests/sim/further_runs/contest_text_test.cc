@@ -81,5 +81,18 @@ TEST(ContestText, OnlyAReceiveFromAnySourceDecidesAMessage) {
   EXPECT_FALSE(decides_message(Contest{}));
 }
 
+TEST(ContestText, TellsWhatIsDoneToMutexesAndConditionsApart) {
+  const auto text = [](AccessKind first, AccessKind second) {
+    return to_text({.first = {.kind = second, .rank = 1}, .second = {.kind = first, .rank = 2}});
+  };
+  EXPECT_EQ(text(AccessKind::lock, AccessKind::lock), "rank 2 locked a mutex before rank 1 did");
+  EXPECT_EQ(text(AccessKind::try_lock, AccessKind::unlock),
+            "rank 2 tried to lock a mutex before rank 1 unlocked it");
+  EXPECT_EQ(text(AccessKind::wait, AccessKind::notification),
+            "rank 2 waited for a condition before rank 1 notified it");
+  EXPECT_EQ(text(AccessKind::notification, AccessKind::wait),
+            "rank 2 notified a condition before rank 1 waited for it");
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -108,8 +108,10 @@ TEST(Detours, AreMadeOnce) {
 TEST(Detours, NameStepsByWhatTheyDid) {
   for (const auto& [kind, did] :
        {std::pair{AccessKind::message, "send"}, std::pair{AccessKind::lock, "lock"},
-        std::pair{AccessKind::notification, "condition"}, std::pair{AccessKind::look, "test"},
-        std::pair{AccessKind::key, "store"}, std::pair{AccessKind::call, "call"}}) {
+        std::pair{AccessKind::try_lock, "lock"}, std::pair{AccessKind::unlock, "lock"},
+        std::pair{AccessKind::wait, "condition"}, std::pair{AccessKind::notification, "condition"},
+        std::pair{AccessKind::look, "test"}, std::pair{AccessKind::key, "store"},
+        std::pair{AccessKind::call, "call"}}) {
     const Access access{.kind = kind, .mode = AccessMode::write, .object = 1};
     const std::vector<Detour> wanted = {{{.context = "rank 0", .did = did, .number = 1}, "rank 1"}};
     EXPECT_EQ(run_with_detours({{access, access}, {access}}, wanted), wanted) << did;
