@@ -133,6 +133,7 @@ class ExploreCommand final : public Command {
     ExplainedFailure failure = explain_failure(program, exploration, context.binary);
     if (failure.schedule) {
       save_schedule(context, failure);
+      if (failure.every) record.exhaustive->decisive = decisive_choice_of(*failure.every);
     } else {
       save_scenario(context, *exploration.failure, failure);
       record.failing_seed = exploration.failure->specification.options.seed;
@@ -155,7 +156,7 @@ class ExploreCommand final : public Command {
   }
 
   void save_schedule(CommandContext& context, ExplainedFailure& failure) {
-    context.out << detours_text(failure);
+    context.out << schedule_text(failure);
     schedule_file().write([&failure] { return to_text(*failure.schedule); });
     failure.result.reproduce =
         fmt::format("{} replay {}", context.binary, shell_quoted(schedule_file().path()));

@@ -18,6 +18,7 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/explanation/run_sarif.h"
+#include "harness/run/exhaustive_runs.h"
 #include "harness/run/judgement.h"
 #include "harness/run/run_file.h"
 #include "harness/run/runner.h"
@@ -242,15 +243,19 @@ class PythonCommand final : public Command {
     if (exploration.detours) plain.schedule = ScheduleChoice::round_robin;
     if (!exploration.detours || exploration.detours->empty()) {
       RunResult again = run_once(conductor, program, plain, context);
-      if (!again.holds()) return again;
+      if (!again.holds()) {
+        if (!exploration.sample && exploration.every && exploration.every->decisive)
+          context.out << decisive_text(*exploration.every) << '\n';
+        return again;
+      }
       conductor.end_run(again.report, "");
     }
     if (!exploration.detours) return last_run(conductor, exploration, plain, context);
-    ExplainedFailure failure = explain_failure(program, exploration, context.binary,
-                                               {.timeline = sim::Recording::on, .settles = false});
+    ExplainedFailure failure = explain_schedule(program, exploration, context.binary,
+                                                {.timeline = sim::Recording::on, .settles = false});
     FileOption& file = schedule_.is_given() ? schedule_ : explored_;
     file.write([&failure] { return to_text(*failure.schedule); });
-    if (!failure.schedule->detours->empty()) context.out << detours_text(failure);
+    context.out << schedule_text(failure);
     RunSpecification replayed = baseline();
     replayed.world_size = plain.world_size;
     replay_ = file.path();

@@ -161,7 +161,7 @@ class ExhaustiveRuns {
                      {.schedule = sim::Recording::on,
                       .outputs = faults_ ? KeepOutputs::data : KeepOutputs::digest_only,
                       .settles = false,
-                      .clean = guided_.faults ? &clean_ : nullptr,
+                      .clean = [this]() -> const Outputs& { return clean_; },
                       .guide = guide});
     const std::lock_guard lock{mutex_};
     RunResult& made = made_[guide.get()];

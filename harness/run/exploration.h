@@ -139,6 +139,18 @@ struct SmallerFailure {
 SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
                               std::size_t most_attempts = 400);
 
+// The same where the order of steps decides that it fails. Each smaller program is explored in its
+// turn, all of them in at most `most_runs` runs; or, if drawn runs have found the failure and few
+// exhaustive ones do not, run with the same detours. `exploration` is that of the smallest one, or
+// the given one.
+struct SmallerExploration {
+  Exploration exploration;
+  std::size_t attempts = 0;
+  std::size_t steps = 0;
+};
+SmallerExploration shrink_exploration(const Program& program, const Exploration& exploration,
+                                      std::uint64_t most_runs = 2000);
+
 // A scenario file that `gangsim run` replays, with the outcome that it had. `program` is its name,
 // or the path of its file; `comment` is for people.
 std::string to_scenario(const RunResult& result, const std::string& program,

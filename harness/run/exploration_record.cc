@@ -146,17 +146,18 @@ std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) 
   return text + kinds_table(coverage);
 }
 
+std::optional<DecisiveChoice> decisive_choice_of(const sim::EverySchedule& every) {
+  if (!every.decisive) return std::nullopt;
+  return DecisiveChoice{.text = sim::to_text(*every.decisive),
+                        .holds_otherwise = every.holds_otherwise,
+                        .continuations = every.continuations};
+}
+
 std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration) {
   if (!exploration.every) return std::nullopt;
-  const sim::EverySchedule& every = *exploration.every;
-  ExhaustiveSearch search{.classes = every.classes,
-                          .contested_choices = every.contests,
+  return ExhaustiveSearch{.classes = exploration.every->classes,
+                          .contested_choices = exploration.every->contests,
                           .fault_cases = exploration.fault_cases};
-  if (exploration.claim == Claim::found && !exploration.sample && every.decisive)
-    search.decisive = DecisiveChoice{.text = sim::to_text(*every.decisive),
-                                     .holds_otherwise = every.holds_otherwise,
-                                     .continuations = every.continuations};
-  return search;
 }
 
 ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {

@@ -27,17 +27,21 @@ struct DecisiveChoice {
   friend bool operator==(const DecisiveChoice&, const DecisiveChoice&) = default;
 };
 
+// Of exhaustive runs that have found a failure; none: nothing else could have come of them.
+std::optional<DecisiveChoice> decisive_choice_of(const sim::EverySchedule& every);
+
 // How far exhaustive runs have come.
 struct ExhaustiveSearch {
-  std::uint64_t classes = 0;            // of equivalent schedules, one run each
-  std::uint64_t contested_choices = 0;  // the most in one run
-  std::uint64_t fault_cases = 0;        // ways in which faults came about
-  std::optional<DecisiveChoice> decisive = {};
+  std::uint64_t classes = 0;                    // of equivalent schedules, one run each
+  std::uint64_t contested_choices = 0;          // the most in one run
+  std::uint64_t fault_cases = 0;                // ways in which faults came about
+  std::optional<DecisiveChoice> decisive = {};  // of the failure, as it is shown
 
   friend bool operator==(const ExhaustiveSearch&, const ExhaustiveSearch&) = default;
 };
 
-// Of an exploration that has made exhaustive runs; none: there were none.
+// Of an exploration that has made exhaustive runs, without what was decisive; none: there were
+// none.
 std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration);
 
 // What an exploration, or one shard of it, has found. A value: parses and prints.

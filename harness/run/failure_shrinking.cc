@@ -1,13 +1,19 @@
 // Makes a failing run smaller, and writes it down.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "gang/error.h"
+#include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration.h"
+#include "harness/run/fault_check.h"
 #include "harness/run/fault_file.h"
+#include "harness/run/schedule_shrinking.h"
 
 namespace gang::harness {
 namespace {
@@ -16,11 +22,24 @@ std::string first_id(const RunResult& result) {
   return result.report.findings.empty() ? "" : result.report.findings.front().id;
 }
 
-// Tries one change after the other, and keeps those under which the run fails as before.
+bool fails_as(const RunResult& failure, const RunResult& result) {
+  return is_failure(result) && result.report.outcome == failure.report.outcome &&
+         first_id(result) == first_id(failure);
+}
+
+// A run as `specification` says that fails as `failure` does; none: none was seen.
+using FailingRun = std::function<std::optional<RunResult>(const RunSpecification& specification,
+                                                          const RunResult& failure)>;
+
+// Tries one change after the other, and keeps those under which there is such a run.
 class Shrinker {
  public:
-  Shrinker(const Program& program, const RunResult& failure, std::size_t most_attempts)
-      : program_(program), most_attempts_(most_attempts), smaller_{.result = failure} {
+  Shrinker(const Program& program, const RunResult& failure, std::size_t most_attempts,
+           FailingRun failing_run)
+      : program_(program),
+        most_attempts_(most_attempts),
+        failing_run_(std::move(failing_run)),
+        smaller_{.result = failure} {
     RunSpecification& specification = smaller_.result.specification;
     if (specification.faults && failure.report.fault_plan) {
       specification.faults = *failure.report.fault_plan;
@@ -43,8 +62,6 @@ class Shrinker {
       });
       goes_on = smaller_.steps != before;
     }
-    // The last attempt may have failed: the result is a run of the specification.
-    smaller_.result = run(program_, smaller_.result.specification);
     return std::move(smaller_);
   }
 
@@ -58,12 +75,10 @@ class Shrinker {
     if (!change(changed) || smaller_.attempts >= most_attempts_) return false;
     ++smaller_.attempts;
     try {
-      RunResult result = run(program_, changed);
-      if (!is_failure(result) || result.report.outcome != smaller_.result.report.outcome ||
-          first_id(result) != first_id(smaller_.result))
-        return false;
-      result.specification = std::move(changed);
-      smaller_.result = std::move(result);
+      std::optional<RunResult> result = failing_run_(changed, smaller_.result);
+      if (!result) return false;
+      smaller_.result = *std::move(result);
+      smaller_.result.specification = std::move(changed);
     } catch (const Error&) {
       return false;  // the program does not accept this world or these parameters
     }
@@ -155,7 +170,85 @@ class Shrinker {
 
   const Program& program_;
   const std::size_t most_attempts_;
+  const FailingRun failing_run_;
   SmallerFailure smaller_;
+};
+
+// Explorations of a program as other specifications have it, each of which finds the failure.
+class OtherExplorations {
+ public:
+  OtherExplorations(const Program& program, const Exploration& first, std::uint64_t most_runs)
+      : program_(program), runs_left_(most_runs), last_(first) {
+    if (!last_.sample) return;
+    // Few detours are met in smaller programs, too.
+    RunWithDetours simpler = simplify_schedule(program_, *last_.failure, *last_.detours).run;
+    if (is_failure(simpler.result)) {
+      last_.failure = std::move(simpler.result);
+      last_.detours = std::move(simpler.detours);
+    }
+    explore_what_was_drawn();
+  }
+
+  std::optional<RunResult> failing_run(const RunSpecification& specification) {
+    Exploration tried = last_.sample ? with_detours(specification) : explored(specification);
+    if (!finds_it(tried) || !is_decided_alike(tried)) return std::nullopt;
+    last_ = std::move(tried);
+    return last_.failure;
+  }
+
+  Exploration last() && {
+    if (last_.sample) explore_what_was_drawn();
+    return std::move(last_);
+  }
+
+ private:
+  bool finds_it(const Exploration& tried) const {
+    return tried.failure && tried.detours && fails_as(*last_.failure, *tried.failure);
+  }
+
+  // A program that fails whatever the schedule is another failure than one that a choice decides.
+  bool is_decided_alike(const Exploration& tried) const {
+    return last_.sample || (tried.every && last_.every &&
+                            tried.every->holds_otherwise == last_.every->holds_otherwise);
+  }
+
+  Exploration explored(const RunSpecification& specification) {
+    // A smaller program has fewer schedules, as a rule.
+    constexpr std::uint64_t few = 64;
+    const std::uint64_t share =
+        std::min(runs_left_, last_.sample ? few : std::max(few, last_.coverage.runs));
+    Exploration tried;
+    if (share > 0 && can_be_exhaustive(specification))
+      run_exhaustively(program_, specification, [&] { return tried.coverage.runs < share; }, tried);
+    runs_left_ -= std::min(runs_left_, tried.coverage.runs);
+    return tried;
+  }
+
+  // Exhaustive runs see what is decisive, if they come upon the failure.
+  void explore_what_was_drawn() {
+    Exploration tried = explored(last_.failure->specification);
+    if (finds_it(tried) && tried.every->holds_otherwise == true) last_ = std::move(tried);
+  }
+
+  // The drawn schedule, and the one that runs take by themselves.
+  Exploration with_detours(const RunSpecification& specification) {
+    Exploration tried = last_;
+    tried.failure.reset();
+    if (runs_left_ < 2) return tried;
+    runs_left_ -= 2;
+    const RunRecording recording{.clean = clean_outputs(program_, specification)};
+    RunWithDetours made = run_with_detours(program_, specification, *last_.detours, recording);
+    const bool is_decided = !last_.detours->empty();
+    if (is_decided && is_failure(run_with_detours(program_, specification, {}, recording).result))
+      return tried;
+    tried.failure = std::move(made.result);
+    tried.detours = std::move(made.detours);
+    return tried;
+  }
+
+  const Program& program_;
+  std::uint64_t runs_left_;
+  Exploration last_;
 };
 
 // A TOML text in quotes.
@@ -193,7 +286,33 @@ std::string expectation(const RunResult& result) {
 
 SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
                               std::size_t most_attempts) {
-  return Shrinker(program, failure, most_attempts).shrink();
+  Shrinker shrinker(program, failure, most_attempts,
+                    [&program](const RunSpecification& specification,
+                               const RunResult& larger) -> std::optional<RunResult> {
+                      RunResult result = run(program, specification);
+                      if (!fails_as(larger, result)) return std::nullopt;
+                      return result;
+                    });
+  SmallerFailure smaller = shrinker.shrink();
+  // Even where it is the failure itself: the result is a run of the specification.
+  smaller.result = run(program, smaller.result.specification);
+  return smaller;
+}
+
+SmallerExploration shrink_exploration(const Program& program, const Exploration& exploration,
+                                      std::uint64_t most_runs) {
+  const RunResult& failure = *exploration.failure;
+  if (!exploration.detours || first_id(failure) == sim::finding_id::nondeterminism)
+    return {.exploration = exploration};
+  OtherExplorations others(program, exploration, most_runs);
+  const SmallerFailure shrunk =
+      Shrinker(program, failure, most_runs,
+               [&others](const RunSpecification& specification, const RunResult&) {
+                 return others.failing_run(specification);
+               })
+          .shrink();
+  return {
+      .exploration = std::move(others).last(), .attempts = shrunk.attempts, .steps = shrunk.steps};
 }
 
 std::string to_scenario(const RunResult& result, const std::string& program,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -145,13 +147,24 @@ FaultWatch::FaultWatch(const Program& program, int world_size)
 
 FaultWatch::~FaultWatch() = default;
 
-void FaultWatch::judge(const Outputs* clean, RunResult& result) const {
+void FaultWatch::judge(const std::function<const Outputs&()>& clean, RunResult& result) const {
   const bool is_over = result.report.outcome == sim::Outcome::completed ||
                        result.report.outcome == sim::Outcome::failed;
-  if (clean != nullptr && is_over && !result.report.faults.empty()) compare_outputs(*clean, result);
+  if (clean && is_over && !result.report.faults.empty()) compare_outputs(clean(), result);
   result.uncontained = uncontained_outcome(result.report);
   if (result.uncontained.empty() && !result.report.faults.empty())
     result.uncontained = uncontained_end(ends_->by_rank, result.report);
+}
+
+std::function<const Outputs&()> clean_outputs(const Program& program,
+                                              const RunSpecification& specification) {
+  return [&program, plain = specification,
+          outputs = std::make_shared<std::optional<Outputs>>()]() mutable -> const Outputs& {
+    plain.faults.reset();
+    if (!*outputs)
+      *outputs = run(program, plain, {.outputs = KeepOutputs::data, .settles = false}).outputs;
+    return **outputs;
+  };
 }
 
 std::string trouble_of_survivors(Gang& all) {

@@ -1,6 +1,7 @@
 // Are faults contained? Judges every run with faults.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -29,10 +30,11 @@ class FaultWatch {
   // as long as this object.
   const Program& program() const noexcept { return watched_; }
 
-  // Judges the run. `clean` are the outputs, with their data, of a run without the faults; null if
-  // unknown. Outputs of the same name are compared: after a failure, programs use other names. Adds
-  // the finding wrong_result if they differ.
-  void judge(const Outputs* clean, RunResult& result) const;
+  // Judges the run. `clean` tells the outputs, with their data, of a run without the faults, and is
+  // called where faults have happened and the run is over; null if they are unknown. Outputs of the
+  // same name are compared: after a failure, programs use other names. Adds the finding
+  // wrong_result if they differ.
+  void judge(const std::function<const Outputs&()>& clean, RunResult& result) const;
 
  private:
   struct Ends;
@@ -44,6 +46,11 @@ class FaultWatch {
 // The members of `all` that are left make a new gang, which must count them. Returns what is wrong
 // with it; empty if nothing is. Blocks until each other member has called this or is gone.
 std::string trouble_of_survivors(Gang& all);
+
+// For RunRecording::clean: runs the program without the faults of `specification` when it is first
+// asked. `program` outlives it.
+std::function<const Outputs&()> clean_outputs(const Program& program,
+                                              const RunSpecification& specification);
 
 // Whether the faults of the run corrupted data without an error on any rank.
 bool corrupted_silently(const sim::Report& report);

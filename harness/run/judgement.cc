@@ -20,7 +20,7 @@ std::string why_sampled(const RunSpecification& specification, const Exploration
   return exploration.every ? why_not_proved(*exploration.every) : "";
 }
 
-// What the search has seen, and what decided.
+// What the search has seen.
 std::string search_text(const RunSpecification& specification, const Exploration& exploration) {
   std::string text;
   if (const auto& every = exploration.every) {
@@ -29,7 +29,6 @@ std::string search_text(const RunSpecification& specification, const Exploration
                           grouped(every->contests, "contested choice"), grouped(every->cut, "run"));
     if (exploration.results > 1)
       text += fmt::format("  {} different results\n", grouped(exploration.results));
-    if (exploration.claim == Claim::found && !exploration.sample) text += decisive_text(*every);
   }
   if (exploration.claim == Claim::proved) return text;
   if (const std::string why = why_sampled(specification, exploration);
@@ -60,9 +59,30 @@ std::string scope_of(const RunSpecification& specification, const Exploration& e
   return fmt::format("seeds {} to {}", first, first + random_runs - 1);
 }
 
-// The failure along its schedule, with as few detours as will do.
-ExplainedFailure along_schedule(const Program& program, const Exploration& exploration,
-                                std::string_view binary, RunRecording recording) {
+bool can_be_explored(const RunSpecification& specification) noexcept {
+  return is_simulated(specification.backend) &&
+         specification.options.context != sim::ContextKind::parallel;
+}
+
+// "2 detours from the schedule that runs take by themselves, reduced from 4: ...".
+std::string detours_text(const ExplainedFailure& failure) {
+  const std::vector<sim::Detour>& left = *failure.schedule->detours;
+  std::string text = left.empty()
+                         ? "The schedule that runs take by themselves shows it."
+                         : fmt::format("{} from the schedule that runs take by themselves{}:",
+                                       grouped(left.size(), "detour"),
+                                       failure.detours_found > left.size()
+                                           ? fmt::format(", reduced from {}", failure.detours_found)
+                                           : "");
+  text = sim::wrapped(text, "  ");
+  for (const sim::Detour& detour : left) text += sim::wrapped(to_string(detour), "    ");
+  return text + "\n";
+}
+
+}  // namespace
+
+ExplainedFailure explain_schedule(const Program& program, const Exploration& exploration,
+                                  std::string_view binary, const RunRecording& recording) {
   const RunResult& found = *exploration.failure;
   const RunSpecification specification = found.specification;
   sim::Schedule schedule = found.report.schedule;
@@ -72,9 +92,10 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
     schedule = simpler.run.result.report.schedule;
     detours = simpler.run.detours;
   }
-  recording.trace = recording.schedule = sim::Recording::on;
-  recording.neighbours = sim::Neighbours::none;  // they have been explored
-  RunResult result = replay(program, specification, schedule, recording, binary);
+  RunRecording recorded = recording;
+  recorded.trace = recorded.schedule = sim::Recording::on;
+  recorded.neighbours = sim::Neighbours::none;  // they have been explored
+  RunResult result = replay(program, specification, schedule, recorded, binary);
   SavedSchedule saved = make_saved_schedule(program, result);
   saved.detours = std::move(detours);
   // What the exploration has seen, rather than what a single run suspects.
@@ -86,21 +107,21 @@ ExplainedFailure along_schedule(const Program& program, const Exploration& explo
     sim::note_avoided(result.report);
   return {.result = std::move(result),
           .schedule = std::move(saved),
-          .detours_found = exploration.detours ? exploration.detours->size() : 0};
+          .detours_found = exploration.detours ? exploration.detours->size() : 0,
+          .every = exploration.sample ? std::nullopt : exploration.every};
 }
-
-bool can_be_explored(const RunSpecification& specification) noexcept {
-  return is_simulated(specification.backend) &&
-         specification.options.context != sim::ContextKind::parallel;
-}
-
-}  // namespace
 
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary, const RunRecording& recording) {
+                                 std::string_view binary) {
   const sim::Schedule& schedule = exploration.failure->report.schedule;
-  if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0)
-    return along_schedule(program, exploration, binary, recording);
+  if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0) {
+    const SmallerExploration smaller = shrink_exploration(program, exploration);
+    ExplainedFailure explained = explain_schedule(program, smaller.exploration, binary);
+    if (exploration.detours) explained.detours_found = exploration.detours->size();
+    explained.attempts = smaller.attempts;
+    explained.steps = smaller.steps;
+    return explained;
+  }
   SmallerFailure smaller = shrink_failure(program, *exploration.failure);
   smaller.result.reproduce = to_command_line(smaller.result.specification, binary);
   return {
@@ -133,7 +154,7 @@ std::string to_string(const Judgement& judgement) {
     text = summary_of(judgement.run.specification, *judgement.exploration,
                       judgement.exploration->coverage.runs) +
            '\n';
-  if (judgement.failure) text += detours_text(*judgement.failure);
+  if (judgement.failure) text += schedule_text(*judgement.failure);
   return text + to_string(judgement.shown());
 }
 
@@ -153,19 +174,18 @@ std::string summary_of(const RunSpecification& specification, const Exploration&
   return text + coverage_text(coverage, specification.faults.has_value());
 }
 
-std::string detours_text(const ExplainedFailure& failure) {
-  if (!failure.schedule || !failure.schedule->detours) return {};
-  const std::vector<sim::Detour>& left = *failure.schedule->detours;
-  std::string text = left.empty()
-                         ? "The schedule that runs take by themselves fails."
-                         : fmt::format("{} from the schedule that runs take by themselves{}:",
-                                       grouped(left.size(), "detour"),
-                                       failure.detours_found > left.size()
-                                           ? fmt::format(", reduced from {}", failure.detours_found)
-                                           : "");
-  text = sim::wrapped(text, "  ");
-  for (const sim::Detour& detour : left) text += sim::wrapped(to_string(detour), "    ");
-  return text + "\n";
+std::string schedule_text(const ExplainedFailure& failure) {
+  if (!failure.schedule) return {};
+  std::string text;
+  if (failure.steps > 0)
+    text += sim::wrapped(
+        fmt::format("Shrunk to world {} in {} of {}.", failure.result.world_size,
+                    grouped(failure.steps, "step"), grouped(failure.attempts, "attempt")),
+        "  ");
+  const std::string decisive = failure.every ? decisive_text(*failure.every) : "";
+  text += decisive;
+  if (!text.empty()) text += '\n';
+  return failure.schedule->detours ? text + detours_text(failure) : text;
 }
 
 }  // namespace gang::harness

@@ -19,17 +19,24 @@ struct ExplainedFailure {
   // What leads to it again, where the order of steps decides it: see replay_saved. None: the
   // specification of `result` is enough.
   std::optional<SavedSchedule> schedule;
-  std::size_t detours_found = 0;  // of the schedule, before it was made simpler
-  std::size_t attempts = 0;       // where there is no schedule: runs to make the failure smaller,
-  std::size_t steps = 0;          // and those that did
+  std::size_t detours_found = 0;  // of the schedule, before it and the program were made simpler
+  std::size_t attempts = 0;       // to make the program or its faults smaller
+  std::size_t steps = 0;          // those that did
+  // Of the exhaustive runs that found it, of the smaller program; none: drawn ones did.
+  std::optional<sim::EverySchedule> every = {};
 };
 
 // Of an exploration that has found one. `result.reproduce` begins with `binary`; who saves the
 // schedule replaces it by the command that replays that file.
-// Along a schedule, its last run records what `recording` says, and the schedule and trace.
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary = "gangsim",
-                                 const RunRecording& recording = {});
+                                 std::string_view binary = "gangsim");
+
+// Of a program whose runs cost too much to try smaller ones: only its schedule is made simpler. The
+// exploration has found a failure that a schedule leads to. The last run records what `recording`
+// says, and the schedule and trace.
+ExplainedFailure explain_schedule(const Program& program, const Exploration& exploration,
+                                  std::string_view binary = "gangsim",
+                                  const RunRecording& recording = {});
 
 struct JudgeOptions {
   // Beyond the first run; none: that one alone is judged.
@@ -69,7 +76,9 @@ std::string to_string(const Judgement& judgement);
 std::string summary_of(const RunSpecification& specification, const Exploration& exploration,
                        std::uint64_t schedules);
 
-// "2 detours from the schedule that runs take by themselves: ..."; empty where no schedule decides.
-std::string detours_text(const ExplainedFailure& failure);
+// In lines of 80 columns: the decisive choice, and both ways; "2 detours from the schedule that
+// runs take by themselves: ..."; whether the program was made smaller. Empty where no schedule
+// decides.
+std::string schedule_text(const ExplainedFailure& failure);
 
 }  // namespace gang::harness

@@ -98,12 +98,13 @@ void settle(const Backend& backend, const Launch& launch, const Program& program
   sim::settle_culprits(launch.options, result.report, again);
   add_wrong_results(program, recorder.wrong_results(), result.outputs, result.report);
   if (launch.options.faults) {
-    if (result.report.faults.empty()) watch.judge(nullptr, result);
+    if (result.report.faults.empty()) watch.judge({}, result);
     keep = KeepOutputs::data;
     bool is_judged = false;
     sim::settle_faults(launch.options, result.report, [&](const sim::SimulationOptions& options) {
       sim::Report further = again(options);
-      if (!std::exchange(is_judged, true)) watch.judge(&outputs, result);
+      if (!std::exchange(is_judged, true))
+        watch.judge([&outputs]() -> const Outputs& { return outputs; }, result);
       return further;
     });
   }

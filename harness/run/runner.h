@@ -1,6 +1,7 @@
 // Runs a program as a specification says, and tells what came out.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,8 +32,9 @@ struct RunRecording {
   // Which neighbours of the run are made then. Of all, where it has no faults, the result tells the
   // contested choices and what is decisive.
   sim::Neighbours neighbours = sim::Neighbours::of_messages;
-  const Outputs* clean = nullptr;  // where nothing settles: with data, of a run without the faults,
-                                   // to judge this one by; null: not known. Borrowed
+  // Where nothing settles: the outputs of a run without the faults, with their data, to judge this
+  // one by. Asked for where it matters; null: they are not known.
+  std::function<const Outputs&()> clean = {};
   std::shared_ptr<sim::Guide> guide = {};  // makes the choices; or, where they are random, watches
 };
 

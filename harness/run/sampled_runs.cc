@@ -14,6 +14,7 @@
 
 #include "gang/hash.h"
 #include "harness/run/exhaustive_runs.h"
+#include "harness/run/fault_check.h"
 #include "harness/run/outputs_by_messages.h"
 #include "harness/text/number_text.h"
 #include "sim/further_runs/contest_text.h"
@@ -120,6 +121,7 @@ class Runs {
                {.schedule = schedule,
                 .settles = !is_guided(sampling_),
                 .neighbours = sim::Neighbours::none,
+                .clean = clean_outputs(program_, specification),
                 .guide = is_watched_ ? guide : nullptr});
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/run/exploration.h"
+#include "harness/run/fault_check.h"
 #include "sim/schedule/guide.h"
 
 namespace gang::harness {
@@ -49,9 +50,10 @@ SimplerSchedule simplify_schedule(const Program& program, const RunResult& failu
                                   const std::vector<sim::Detour>& detours,
                                   std::size_t most_attempts) {
   SimplerSchedule simpler;
+  const RunRecording recording{.clean = clean_outputs(program, failure.specification)};
   const auto attempt = [&](const std::vector<sim::Detour>& fewer) {
     ++simpler.attempts;
-    RunWithDetours tried = run_with_detours(program, failure.specification, fewer);
+    RunWithDetours tried = run_with_detours(program, failure.specification, fewer, recording);
     if (!ends_alike(failure, tried.result)) return false;
     simpler.run = std::move(tried);
     return true;

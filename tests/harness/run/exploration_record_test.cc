@@ -112,30 +112,26 @@ TEST(ExplorationRecord, TellsHowFarExhaustiveRunsHaveCome) {
 }
 
 TEST(ExplorationRecord, KeepsTheDecisiveChoiceAndBothWays) {
-  Exploration exploration;
-  exploration.claim = Claim::found;
-  exploration.every.emplace();
-  exploration.every->decisive.emplace();
-  exploration.every->holds_otherwise = true;
-  exploration.every->continuations = {
+  sim::EverySchedule every{.decisive = sim::Contest{}, .holds_otherwise = true};
+  every.continuations = {
       {.deeds = {{"1/loader", "locks a mutex"}}, .further = 2, .end = "deadlock"},
       {.deeds = {{"1", "calls (train.cc:31)"}}, .end = "completed"}};
-  ExplorationRecord record{.claim = exploration.claim};
-  record.exhaustive = exhaustive_search_of(exploration);
-  ASSERT_TRUE(record.exhaustive && record.exhaustive->decisive);
+  ExplorationRecord record;
+  record.exhaustive = ExhaustiveSearch{.classes = 2, .decisive = decisive_choice_of(every)};
+  ASSERT_TRUE(record.exhaustive->decisive);
   EXPECT_EQ(record.exhaustive->decisive->holds_otherwise, true);
-  EXPECT_EQ(record.exhaustive->decisive->continuations, exploration.every->continuations);
+  EXPECT_EQ(record.exhaustive->decisive->continuations, every.continuations);
   json value = to_json(record);
   EXPECT_EQ(value["exhaustive"]["decisive"]["found"]["end"], "deadlock");
   EXPECT_EQ(exploration_record_from_json(value).exhaustive, record.exhaustive);
   value["exhaustive"].erase("decisive");  // as older versions wrote it
   EXPECT_FALSE(exploration_record_from_json(value).exhaustive->decisive);
-  exploration.every->continuations.reset();
-  exploration.every->holds_otherwise.reset();
-  record.exhaustive = exhaustive_search_of(exploration);
+  every.continuations.reset();
+  every.holds_otherwise.reset();
+  record.exhaustive->decisive = decisive_choice_of(every);
   EXPECT_EQ(exploration_record_from_json(to_json(record)).exhaustive, record.exhaustive);
-  exploration.claim = Claim::sampled;  // nothing was found that it could decide
-  EXPECT_FALSE(exhaustive_search_of(exploration)->decisive);
+  every.decisive.reset();
+  EXPECT_FALSE(decisive_choice_of(every));
 }
 
 TEST(ExplorationRecord, AMissingFieldIsNamed) {

@@ -260,5 +260,105 @@ TEST(ShrinkFailure, ALinkKeepsBothItsEnds) {
   EXPECT_EQ(fault.to, std::vector{1});
 }
 
+// Rank 0 wants another message of rank 2, if that one's came first; and ranks above 2 are of no
+// use, nor are rounds before the last.
+Program order_matters_program() {
+  return {.name = "order",
+          .description = "",
+          .run =
+              [](Rank& rank) {
+                std::int32_t value = rank.rank();
+                for (std::int64_t i = 0; i < rank.parameter<std::int64_t>("rounds"); ++i)
+                  rank.root()->barrier();
+                if (rank.rank() == 1 || rank.rank() == 2) rank.root()->send(view_of(value), 0);
+                if (rank.rank() != 0) return;
+                const int first = rank.root()->recv(view_of(value)).source_rank;
+                rank.root()->recv(view_of(value), first == 1 ? any_rank : 2);
+              },
+          .parameters = {integer_parameter("rounds", 4, {0, 10}, "barriers")},
+          .default_world_size = 8};
+}
+
+Exploration exploration_of(const Program& program, const ExplorationOptions& options = {}) {
+  return explore(program, {.program = program.name, .world_size = 8}, options);
+}
+
+TEST(ShrinkExploration, FindsTheScheduleOfTheSmallestProgram) {
+  const Program program = order_matters_program();
+  const Exploration large = exploration_of(program);
+  ASSERT_TRUE(large.failure && large.detours);
+  const SmallerExploration smaller = shrink_exploration(program, large);
+  const RunResult& failure = smaller.exploration.failure.value();
+  EXPECT_EQ(failure.report.outcome, large.failure->report.outcome);
+  EXPECT_EQ(failure.world_size, 3);
+  EXPECT_EQ(failure.specification.parameters.at("rounds"), "0");
+  EXPECT_GE(smaller.steps, 2U);
+  EXPECT_GT(smaller.attempts, smaller.steps) << "2 ranks do not fail";
+  EXPECT_EQ(smaller.exploration.every->decisive->first.rank, 1);
+  EXPECT_EQ(smaller.exploration.every->holds_otherwise, true);
+  EXPECT_THAT(*smaller.exploration.detours, testing::SizeIs(1));
+}
+
+// The ranks that its finding names are those of the smaller program.
+TEST(ShrinkExploration, OfDifferentResultsIsARaceOfTheSmallestProgram) {
+  const Program program{.name = "first", .description = "", .run = [](Rank& rank) {
+                          std::int32_t value = rank.rank();
+                          if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+                          for (int i = 1; i < rank.world_size(); ++i) {
+                            rank.root()->recv(view_of(value));
+                            if (i + 1 == rank.world_size()) rank.output("last", value);
+                          }
+                        }};
+  Exploration large = explore(program, {.program = "first", .world_size = 5}, {});
+  ASSERT_TRUE(large.failure);
+  const RunResult smaller = shrink_exploration(program, large).exploration.failure.value();
+  EXPECT_EQ(smaller.world_size, 3);
+  ASSERT_FALSE(smaller.report.findings.empty());
+  EXPECT_EQ(smaller.report.findings[0].id, sim::finding_id::message_race);
+  EXPECT_EQ(smaller.report.findings[0].ranks, (std::vector<int>{0, 1, 2}));
+}
+
+TEST(ShrinkExploration, OfDrawnRunsFindsWhatIsDecisive) {
+  const Program program = order_matters_program();
+  const Exploration drawn = exploration_of(program, {.strategy = Strategy::pos});
+  ASSERT_TRUE(drawn.failure && drawn.detours && drawn.sample);
+  const SmallerExploration smaller = shrink_exploration(program, drawn);
+  EXPECT_EQ(smaller.exploration.failure->world_size, 3);
+  EXPECT_EQ(smaller.exploration.failure->report.outcome, drawn.failure->report.outcome);
+  EXPECT_FALSE(smaller.exploration.sample);
+  EXPECT_TRUE(smaller.exploration.every && smaller.exploration.every->decisive);
+}
+
+// Faults that are picked at random cannot be explored, but those of one run can be left out.
+TEST(ShrinkExploration, OfDrawnFaultsLeavesTheOneThatMatters) {
+  const Program program = careless_loop_program();
+  const Exploration drawn =
+      explore(program, {.program = "careless", .world_size = 8, .faults = load_faults("light")},
+              {.schedules = 200, .strategy = Strategy::pos});
+  ASSERT_TRUE(drawn.failure && drawn.detours && drawn.sample);
+  const SmallerExploration smaller = shrink_exploration(program, drawn);
+  const RunSpecification& specification = smaller.exploration.failure->specification;
+  EXPECT_EQ(specification.faults.value().faults.size(), 1U);
+  EXPECT_LT(*specification.world_size, 8);
+  EXPECT_TRUE(smaller.exploration.sample);
+  EXPECT_GE(smaller.steps, 2U);
+}
+
+TEST(ShrinkExploration, EndsAfterSoManyRuns) {
+  const Program program = order_matters_program();
+  const SmallerExploration smaller = shrink_exploration(program, exploration_of(program), 1);
+  EXPECT_EQ(smaller.attempts, 1U);
+}
+
+TEST(ShrinkExploration, LeavesAProgramThatDoesNotRepeatItself) {
+  const Program program = order_matters_program();
+  Exploration exploration = exploration_of(program);
+  exploration.failure->report.findings = {
+      {.id = std::string{sim::finding_id::nondeterminism}, .message = "differs"}};
+  const SmallerExploration smaller = shrink_exploration(program, exploration);
+  EXPECT_EQ(smaller.attempts, 0U);
+  EXPECT_EQ(smaller.exploration.failure->world_size, 8);
+}
+
 }  // namespace
 }  // namespace gang::harness

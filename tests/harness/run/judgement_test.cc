@@ -70,7 +70,7 @@ TEST(Judge, FindsTheScheduleThatFailsAndTheWayToItAgain) {
   EXPECT_THAT(judgement.shown().reproduce, StartsWith("tool "));
   const std::string text = to_string(judgement);
   EXPECT_THAT(text, StartsWith("FOUND  lost_wakeup, schedule "));
-  EXPECT_THAT(text, HasSubstr(detours_text(*judgement.failure)));
+  EXPECT_THAT(text, HasSubstr(schedule_text(*judgement.failure)));
   EXPECT_LE(longest_line(text), 80U);
 
   const ReplayedRun again =
@@ -157,14 +157,30 @@ TEST(Summary, SaysThatResultsDiffer) {
               testing::Not(HasSubstr("different")));
 }
 
-TEST(DetoursText, SaysHowManyTheyWereIfTheyAreFewer) {
+TEST(ScheduleText, SaysHowManyTheyWereIfTheyAreFewer) {
   ExplainedFailure failure;
   failure.schedule.emplace().detours =
       std::vector<sim::Detour>{{{.context = "rank 0", .did = "call", .number = 1}, "rank 2"}};
   failure.detours_found = 1;
-  EXPECT_THAT(detours_text(failure), testing::Not(HasSubstr("reduced")));
+  EXPECT_THAT(schedule_text(failure), testing::Not(HasSubstr("reduced")));
   failure.detours_found = 2;
-  EXPECT_THAT(detours_text(failure), HasSubstr("reduced from 2"));
+  EXPECT_THAT(schedule_text(failure), HasSubstr("reduced from 2"));
+}
+
+TEST(ScheduleText, BeginsWithTheSmallerProgramAndWhatDecides) {
+  const Program& lost_wakeup = program("lost_wakeup");
+  const Exploration exploration = explore(lost_wakeup, {.world_size = 8}, {});
+  const ExplainedFailure smaller = explain_failure(lost_wakeup, exploration);
+  EXPECT_LT(smaller.result.world_size, 8);
+  ASSERT_TRUE(smaller.every && smaller.every->continuations);
+  const std::string text = schedule_text(smaller);
+  EXPECT_THAT(text, StartsWith(fmt::format("  Shrunk to world {} in ", smaller.result.world_size)));
+  EXPECT_THAT(text, HasSubstr(".\n  Decisive: "));
+  EXPECT_THAT(text, HasSubstr(sim::to_text(*smaller.every->continuations) + "\n  1 detour"));
+  const ExplainedFailure same = explain_schedule(lost_wakeup, exploration);
+  EXPECT_EQ(same.result.world_size, 8);
+  EXPECT_EQ(same.steps, 0U);
+  EXPECT_THAT(schedule_text(same), StartsWith("  Decisive: "));
 }
 
 TEST(ExplainFailure, LeavesTheDetoursThatAreNeeded) {

@@ -292,8 +292,16 @@ TEST(Run, WithoutFurtherRunsFaultsAreJudgedByTheOutputsThatAreGiven) {
   const RunResult clean = run_of(careless, four_ranks, {.outputs = KeepOutputs::data});
   RunSpecification faulted = four_ranks;
   faulted.faults = load_faults(R"(fault = [{kind = "crash", ranks = [1], notice = "1s"}])");
-  const RunResult result = run_of(careless, faulted, {.settles = false, .clean = &clean.outputs});
-  EXPECT_EQ(result.uncontained, "the finding wrong_result");
+  int asked = 0;
+  const RunRecording recording{.settles = false, .clean = [&]() -> const Outputs& {
+                                 ++asked;
+                                 return clean.outputs;
+                               }};
+  EXPECT_EQ(run_of(careless, faulted, recording).uncontained, "the finding wrong_result");
+  EXPECT_EQ(asked, 1);
+  faulted.faults = load_faults(R"(fault = [{kind = "crash", ranks = [1], operation = 9}])");
+  EXPECT_EQ(run_of(careless, faulted, recording).uncontained, "");
+  EXPECT_EQ(asked, 1) << "nothing has happened";
 }
 
 TEST(Run, ARecheckIsThatOfARandomSchedule) {

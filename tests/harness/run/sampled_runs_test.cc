@@ -12,6 +12,7 @@
 #include "gang/error.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/fault_file.h"
+#include "tests/harness/run/careless_program.h"
 #include "tests/harness/run/first_message_program.h"
 
 namespace gang::harness {
@@ -40,6 +41,21 @@ Sampling chosen(const Program& program, std::uint64_t schedules,
                 sim::EverySchedule::End end = sim::EverySchedule::End::stopped) {
   return choose_sampling(program, one_rank, {.schedules = schedules},
                          sim::EverySchedule{.end = end});
+}
+
+constexpr std::string_view rank_1_dies_at_1 =
+    "[[fault]]\nkind = \"crash\"\nranks = [1]\noperation = 1\nnotice = \"1s\"";
+
+// What is wrong is seen only beside a run without the faults.
+TEST(SampledRuns, OfEveryStrategySeeThatFaultsChangeAResult) {
+  for (const Strategy strategy : {Strategy::random, Strategy::pct, Strategy::pos}) {
+    const Exploration found =
+        explore(careless_program(),
+                {.program = "careless", .world_size = 3, .faults = load_faults(rank_1_dies_at_1)},
+                {.schedules = 20, .strategy = strategy});
+    ASSERT_TRUE(found.failure) << name_of(strategy_names, strategy);
+    EXPECT_THAT(found.failure->uncontained, HasSubstr("wrong_result"));
+  }
 }
 
 TEST(ChooseSampling, TakesPctWhereItPromisesAnything) {
