@@ -83,9 +83,9 @@ class ExploreCommand final : public Command {
     for (FileOption* file : {&scenario_file(), &schedule_file()}) file->open();
     files_.open();
 
-    const Exploration exploration =
-        explore(source.program, specification, options_,
-                context.out_is_terminal ? progress(context.out) : Progress{});
+    const Exploration exploration = explore(
+        source.program, specification, options_,
+        context.out_is_terminal ? terminal_progress(context.out, options_) : ExplorationProgress{});
     if (context.out_is_terminal) context.out << "\r\033[K";
     context.out << summary_of(specification, exploration, options_.schedules);
     record.coverage = exploration.coverage;
@@ -104,8 +104,6 @@ class ExploreCommand final : public Command {
   }
 
  private:
-  using Progress = std::function<void(const ExplorationCoverage&)>;
-
   FileOption& scenario_file() { return save_.is_given() ? save_ : scenario_; }
   FileOption& schedule_file() { return save_.is_given() ? save_ : schedule_; }
 
@@ -139,20 +137,6 @@ class ExploreCommand final : public Command {
       record.failing_seed = exploration.failure->specification.options.seed;
     }
     record.failure = std::move(failure.result);
-  }
-
-  Progress progress(std::ostream& out) const {
-    return [this, &out](const ExplorationCoverage& coverage) {
-      std::uint64_t fired = 0;
-      for (const auto& [kind, counts] : coverage.kinds) fired += counts.fired;
-      const std::string of_all = options_.schedules == any_schedules
-                                     ? ""
-                                     : fmt::format(" of {}", grouped(options_.schedules));
-      out << fmt::format("\r\033[K{}{} runs, {} faults happened, {} ended with typed errors",
-                         grouped(coverage.runs), of_all, grouped(fired),
-                         grouped(coverage.typed_errors))
-          << std::flush;
-    };
   }
 
   void save_schedule(CommandContext& context, ExplainedFailure& failure) {

@@ -206,12 +206,10 @@ class PythonCommand final : public Command {
     exploring_.schedules = *runs_;
     if (!schedule_.is_given()) explored_.open();
     const Interrupt tells_where_the_ranks_are;
-    const Exploration exploration = harness::explore(
-        program, specification, exploring_, [&](const ExplorationCoverage& coverage) {
-          if (context.out_is_terminal)
-            context.out << fmt::format("\r\033[K{} of {} runs", coverage.runs, *runs_)
-                        << std::flush;
-        });
+    const Exploration exploration =
+        harness::explore(program, specification, exploring_,
+                         context.out_is_terminal ? terminal_progress(context.out, exploring_)
+                                                 : ExplorationProgress{});
     if (context.out_is_terminal) context.out << "\r\033[K";
     const bool is_interrupted = conductor.turns().is_interrupted();
     if (!is_interrupted && (exploration.failure || !quiet_))

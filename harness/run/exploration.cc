@@ -87,6 +87,7 @@ Exploration explore(const Program& program, const RunSpecification& specificatio
         exploration, options.jobs);
   }
   if (exploration.claim == Claim::sampled && !is_exhaustive) {
+    reporter.go_on_after(exploration.coverage);
     ExplorationOptions left = options;
     left.schedules -= std::min(exploration.coverage.runs, options.schedules - 1);
     if (left.budget) *left.budget -= std::chrono::steady_clock::now() - began;

@@ -255,7 +255,9 @@ void ProgressReporter::report(const ExplorationCoverage& coverage) {
   const auto now = std::chrono::steady_clock::now();
   if (!progress_ || now < next_) return;
   next_ = now + std::chrono::milliseconds(200);
-  progress_(coverage);
+  ExplorationCoverage all = before_;
+  all.add(coverage);
+  progress_(all);
 }
 
 Sampling choose_sampling(const Program& program, const RunSpecification& specification,

@@ -15,8 +15,12 @@ class ProgressReporter {
 
   void report(const ExplorationCoverage& coverage);
 
+  // What is reported from now on comes on top of `coverage`.
+  void go_on_after(const ExplorationCoverage& coverage) { before_ = coverage; }
+
  private:
   const ExplorationProgress& progress_;
+  ExplorationCoverage before_;
   std::chrono::steady_clock::time_point next_ =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -193,14 +194,17 @@ TEST(RunSampled, FaultsAreAPartOfAClass) {
 }
 
 TEST(ProgressReporter, DoesNotTellOfEveryRun) {
-  int told = 0;
-  const ExplorationProgress progress = [&told](const ExplorationCoverage&) { ++told; };
+  std::vector<std::uint64_t> told;
+  const ExplorationProgress progress = [&told](const ExplorationCoverage& coverage) {
+    told.push_back(coverage.runs);
+  };
   ProgressReporter reporter(progress);
-  reporter.report({});
-  EXPECT_EQ(told, 0);
+  reporter.go_on_after({.runs = 100});
+  reporter.report({.runs = 1});
+  EXPECT_THAT(told, testing::IsEmpty());
   std::this_thread::sleep_for(std::chrono::milliseconds(220));
-  for (int i = 0; i < 3; ++i) reporter.report({});
-  EXPECT_EQ(told, 1);
+  for (std::uint64_t runs = 2; runs < 5; ++runs) reporter.report({.runs = runs});
+  EXPECT_THAT(told, testing::ElementsAre(102));
 }
 
 TEST(ChooseSampling, TakesRandomSchedulesWhereNothingIsKnownOfOthers) {
