@@ -1,10 +1,12 @@
 #include "properties/explorations_are_complete.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 
 #include "properties/generators/script_case.h"
 #include "properties/law.h"
+#include "sim/further_runs/buffered_sends.h"
 #include "sim/schedule/interleavings.h"
 #include "sim/schedule/step_class.h"
 
@@ -148,6 +151,58 @@ Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
   return Verdict::holds();
 }
 
+// A proof of rendezvous sends that is said to be one of buffered ones.
+Verdict judge_with_buffers(const ScriptCase& script, const Explore& explore) {
+  sim::SimulationOptions options = options_of(script);
+  bool carries_over = false;
+  std::string outcome;
+  const sim::EverySchedule every = explore(
+      options, [&](const sim::SimulationOptions& guided) { return run(script, guided); },
+      [&](const sim::ExploredRun& ran) {
+        carries_over = sim::holds_with_buffered_sends(options, ran.report, ran.guide->log());
+        outcome = outcome_of(ran.report);
+        return carries_over;
+      });
+  if (!carries_over || every.end != sim::EverySchedule::End::all_seen)
+    return Verdict::not_applicable();
+  options.scheduler = sim::SchedulerKind::random;
+  for (const std::uint64_t bytes : {std::uint64_t{4}, sim::unlimited_bytes}) {
+    options.sends = sim::SendMode::buffered(bytes);
+    for (options.seed = 1; options.seed <= compared_schedules / 10; ++options.seed)
+      if (const std::string buffered = outcome_of(run(script, options)); buffered != outcome)
+        return Verdict::violated(fmt::format("with buffers of {} bytes, seed {} ends so: {}", bytes,
+                                             options.seed, buffered));
+  }
+  return Verdict::holds();
+}
+
+// Messages in a chain: each is to or from a rank of the one before, so that with rendezvous sends
+// many come in one order only.
+ScriptCase generate_chain(Draw& draw) {
+  using enum ScriptedKind;
+  constexpr std::array kinds = {receive,     receive,     receive,      receive,     receive_any,
+                                receive_any, receive_any, test_receive, try_receive, timed_wait};
+  const int ranks = draw.between(3, 4);
+  const bool is_fixed = draw.one_in(2);
+  ScriptCase script{.ends_by_what_it_saw = true};
+  script.calls.resize(static_cast<std::size_t>(ranks));
+  const auto add = [&script](int rank, const ScriptedCall& call) {
+    script.calls[static_cast<std::size_t>(rank)].push_back(call);
+  };
+  const int count = draw.between(2, 4 + draw.size / 25);
+  int source = draw.between(0, ranks - 1);
+  int destination = (source + 1) % ranks;
+  for (int i = 0; i < count; ++i) {
+    if (draw.one_in(2)) std::swap(source, destination);
+    (draw.one_in(2) ? source : destination) = draw.between(0, ranks - 1);
+    if (source == destination) destination = (source + 1) % ranks;
+    add(source, {.kind = send, .peer = destination});
+    add(destination, {.kind = is_fixed ? receive : draw.any_of(kinds), .peer = source});
+    if (!is_fixed && draw.one_in(8)) add(source, {.kind = sleep});
+  }
+  return script;
+}
+
 // At most three ranks with at most four calls.
 ScriptCase generate_small(Draw& draw) {
   ScriptCase script = generate_choices(draw);
@@ -187,6 +242,14 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
      "the runs of an exploration are one of each class that all interleavings fall into, and end "
      "as those do",
      judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_fixed_peers[] = {
+    {"rendezvous_proofs_hold_with_buffers",
+     "what is proved of rendezvous sends, and said to be of buffered ones, 20 random schedules "
+     "with "
+     "buffers do",
+     judge_with_buffers, 30},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_small_faulty_worlds[] = {
@@ -232,6 +295,9 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   };
   std::vector<Property> all = laws_of<ScriptCase>(
       laws_of_small_worlds, {.suite = "exploration", .generate = generate_small}, apply);
+  for (Property& law : laws_of<ScriptCase>(
+           laws_of_fixed_peers, {.suite = "exploration", .generate = generate_chain}, apply))
+    all.push_back(std::move(law));
   for (Property& law :
        laws_of<ScriptCase>(laws_of_small_faulty_worlds,
                            {.suite = "exploration", .generate = generate_small_and_faulty}, apply))

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "sim/faults/fault_cases.h"
+#include "sim/further_runs/buffered_sends.h"
 #include "sim/further_runs/contest_text.h"
 #include "sim/further_runs/rechecked_run.h"
 #include "sim/schedule/guide.h"
@@ -65,6 +66,8 @@ class ExhaustiveRuns {
       exploration_.claim = Claim::found;
     else if (exploration_.every->end == End::all_seen)
       exploration_.claim = Claim::proved;
+    exploration_.holds_with_buffered_sends =
+        exploration_.claim == Claim::proved && !faults_ && is_of_any_sends_;
   }
 
  private:
@@ -184,6 +187,9 @@ class ExhaustiveRuns {
     if (faults_ && !guided_.faults && clean_.by_rank.empty()) clean_ = result.outputs;
     results_.insert(result.outputs.digest);
     is_only_one_ = ran.report.schedules == sim::Schedules::every;
+    is_of_any_sends_ =
+        ran.guide != nullptr && !ran.guide->is_full() &&
+        sim::holds_with_buffered_sends(guided_.options, ran.report, ran.guide->log());
     if (is_failure(result))
       fail(result, ran.guide);
     else if (results_.size() > 1 && !guided_.faults && ran.decisive &&
@@ -257,7 +263,8 @@ class ExhaustiveRuns {
   std::map<const sim::Guide*, RunResult> made_;  // the last one with each guide
   std::set<std::uint64_t> results_;
   bool is_only_one_ = false;
-  bool is_guided_ = false;  // the last run
+  bool is_guided_ = false;        // the last run
+  bool is_of_any_sends_ = false;  // that one: with buffered sends, it holds as well
 };
 
 }  // namespace

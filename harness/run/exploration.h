@@ -114,6 +114,7 @@ struct Exploration {
   Claim claim = Claim::sampled;
   std::optional<sim::EverySchedule> every;  // how far exhaustive runs came; none: none were made
   std::optional<Sample> sample;             // of the drawn runs; none: not known, or none made
+  bool holds_with_buffered_sends = false;   // proved of rendezvous sends, and so of buffered ones
   std::uint64_t results = 0;                // different outputs of exhaustive runs that completed
   std::uint64_t fault_cases = 0;            // ways in which faults came about in exhaustive runs
 };

@@ -88,6 +88,7 @@ json to_json(const ExhaustiveSearch& search) {
   return {{"classes", search.classes},
           {"contested_choices", search.contested_choices},
           {"fault_cases", search.fault_cases},
+          {"holds_with_buffered_sends", search.holds_with_buffered_sends},
           {"decisive", search.decisive ? to_json(*search.decisive) : json()}};
 }
 
@@ -98,6 +99,8 @@ std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
   ExhaustiveSearch search{.classes = field<std::uint64_t>(of, "classes"),
                           .contested_choices = field<std::uint64_t>(of, "contested_choices"),
                           .fault_cases = field<std::uint64_t>(of, "fault_cases")};
+  if (of.contains("holds_with_buffered_sends"))
+    search.holds_with_buffered_sends = field<bool>(of, "holds_with_buffered_sends");
   if (of.contains("decisive") && !of["decisive"].is_null())  // new in files of version 1
     search.decisive = decisive_choice_from_json(sim::object_field(of, "decisive"));
   return search;
@@ -157,7 +160,8 @@ std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& explorat
   if (!exploration.every) return std::nullopt;
   return ExhaustiveSearch{.classes = exploration.every->classes,
                           .contested_choices = exploration.every->contests,
-                          .fault_cases = exploration.fault_cases};
+                          .fault_cases = exploration.fault_cases,
+                          .holds_with_buffered_sends = exploration.holds_with_buffered_sends};
 }
 
 ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {

@@ -35,6 +35,7 @@ struct ExhaustiveSearch {
   std::uint64_t classes = 0;                    // of equivalent schedules, one run each
   std::uint64_t contested_choices = 0;          // the most in one run
   std::uint64_t fault_cases = 0;                // ways in which faults came about
+  bool holds_with_buffered_sends = false;       // what was proved of rendezvous sends
   std::optional<DecisiveChoice> decisive = {};  // of the failure, as it is shown
 
   friend bool operator==(const ExhaustiveSearch&, const ExhaustiveSearch&) = default;
@@ -70,7 +71,8 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //   program, fingerprint, specification, schedules      what was explored; equal in all shards
 //   shard                                {"index": 3, "count": 8}
 //   claim, coverage, wall_time_ns        "proved", "found" or "sampled"
-//   exhaustive                           null, or classes, contested_choices, fault_cases and
+//   exhaustive                           null, or classes, contested_choices, fault_cases,
+//                                        holds_with_buffered_sends and
 //                                        decisive: null, or text, holds_otherwise (or null) and,
 //                                        null or as lists of {context, did}, found and otherwise
 //   failing_seed, failure, uncontained   null, or a saved run (run_file.h)

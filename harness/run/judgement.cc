@@ -30,6 +30,11 @@ std::string search_text(const RunSpecification& specification, const Exploration
     if (exploration.results > 1)
       text += fmt::format("  {} different results\n", grouped(exploration.results));
   }
+  if (exploration.holds_with_buffered_sends)
+    text += sim::wrapped(
+        "Proved with rendezvous sends, and so with buffered ones, which only let ranks go on "
+        "earlier.",
+        "  ");
   if (exploration.claim == Claim::proved) return text;
   if (const std::string why = why_sampled(specification, exploration);
       !why.empty() && exploration.claim == Claim::sampled)

@@ -105,6 +105,7 @@ TEST(ExplorationRecord, TellsHowFarExhaustiveRunsHaveCome) {
   record.exhaustive = exhaustive_search_of(exploration);
   ASSERT_TRUE(record.exhaustive);
   EXPECT_EQ(record.exhaustive->classes, 1U);
+  EXPECT_TRUE(record.exhaustive->holds_with_buffered_sends);
   json value = to_json(record);
   EXPECT_EQ(exploration_record_from_json(value).exhaustive, record.exhaustive);
   value.erase("exhaustive");  // as older versions wrote it

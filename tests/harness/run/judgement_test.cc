@@ -240,6 +240,19 @@ TEST(Summary, WithoutSchedulesThereIsNoRun) {
             "SAMPLED  ring, no run: there are more shards than schedules\n");
 }
 
+TEST(Summary, SaysThatAProofIsOneOfBufferedSendsToo) {
+  const auto summary = [](const RunSpecification& specification) {
+    return summary_of(specification, explore(program("ring"), specification, {}), 10);
+  };
+  RunSpecification ring{.program = "ring", .world_size = 4};
+  EXPECT_THAT(summary(ring), HasSubstr("Proved with rendezvous sends, and so with buffered ones"));
+  ring.options.sends = sim::SendMode::buffered(8);
+  EXPECT_THAT(summary(ring), testing::Not(HasSubstr("rendezvous")));
+  ring.options.sends = {};
+  ring.faults = load_faults("one_crash");
+  EXPECT_THAT(summary(ring), testing::Not(HasSubstr("rendezvous")));
+}
+
 TEST(Summary, CountsTheChoicesOfARun) {
   Exploration exploration{.claim = Claim::proved};
   exploration.every.emplace().classes = 2;
