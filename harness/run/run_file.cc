@@ -156,6 +156,7 @@ json to_json(const RunResult& result) {
   if (result.is_in_every_schedule) to["is_in_every_schedule"] = true;
   if (result.contested_choices > 0) to["contested_choices"] = result.contested_choices;
   if (!result.explore.empty()) to["explore"] = result.explore;
+  if (!result.choices.empty()) to["choices"] = result.choices;
   if (!result.decisive.empty()) to["decisive"] = result.decisive;
   if (json real_time = to_json(result.real_time); !real_time.empty())
     to["real_time"] = std::move(real_time);
@@ -179,6 +180,7 @@ RunResult run_result_from_json(const json& saved) {
   if (from.contains("contested_choices"))
     result.contested_choices = field<std::uint64_t>(from, "contested_choices");
   if (from.contains("explore")) result.explore = field<std::string>(from, "explore");
+  if (from.contains("choices")) result.choices = field<std::vector<std::string>>(from, "choices");
   if (from.contains("decisive")) result.decisive = field<std::string>(from, "decisive");
   if (from.contains("real_time"))
     result.real_time = real_time_from_json(sim::object_field(from, "real_time"));

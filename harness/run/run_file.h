@@ -28,6 +28,7 @@ inline constexpr std::size_t most_single_blocked = 64;
 //   reproduce, unexpected                the command; where a file expected another outcome
 //   is_in_every_schedule                 whether no schedule ends otherwise
 //   contested_choices, explore           where another may: how many, if known; what tries them
+//   choices                              some of them in words, if known
 //   decisive                             the choice without which the run holds, where it is known
 //   real_time                            RealTime, where the ranks were processes
 //   timeline                             sim::Timeline; absent where it was not recorded

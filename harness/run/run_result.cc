@@ -68,6 +68,22 @@ void add_faults(const sim::Report& report, sim::MarkedText& text) {
     text.add_advice("", fmt::format("and {} more", report.faults.size() - most_named));
 }
 
+// The first few contested choices.
+std::string choices_text(const RunResult& result) {
+  constexpr std::size_t most_shown = 3;
+  std::string text;
+  const auto add = [&text](const std::string& item) {
+    std::string lines = sim::wrapped(item, "      ");
+    lines.replace(0, 6, "    - ");
+    text += lines;
+  };
+  const std::size_t shown = std::min(most_shown, result.choices.size());
+  for (std::size_t i = 0; i < shown; ++i) add(result.choices[i]);
+  if (shown > 0 && result.contested_choices > shown)
+    add(fmt::format("and {} more", result.contested_choices - shown));
+  return text;
+}
+
 void add_real_time(const RealTime& time, sim::MarkedText& text) {
   for (const Advice& advice : advice_on(time)) text.add_advice(advice.kind, advice.text);
 }
@@ -93,7 +109,7 @@ sim::MarkedText marked_text(const RunResult& result) {
   if (result.holds()) text.add("\n" + summary(result));
   if (result.holds() && result.is_in_every_schedule) text.add("  every schedule ends like this\n");
   if (const std::string contested = contested_text(result); result.holds() && !contested.empty())
-    text.add("  contested: " + contested + "\n");
+    text.add("  contested: " + contested + "\n" + choices_text(result));
   text.add(sim::explanation(report));  // of a run that holds: the errors that it has handled
   add_real_time(result.real_time, text);
   add_faults(report, text);

@@ -136,6 +136,7 @@ void look_around(const Backend& backend, const Launch& launch, const Program& pr
   }
   if (neighbours != sim::Neighbours::all) return;
   result.contested_choices = seen.contests.value_or(0);
+  result.choices = seen.choices;
   result.decisive = seen.decisive;
 }
 

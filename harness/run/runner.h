@@ -51,6 +51,7 @@ struct RunResult {
   // Where another one may: how many choices decide that, and the command that tries them. 0: they
   // were not counted, or no command is known.
   std::uint64_t contested_choices = 0;
+  std::vector<std::string> choices = {};  // the first of them, in words: at most 16
   std::string explore = {};
   std::string decisive = {};  // of a run that fails: the choice without which it holds, if known
   RealTime real_time = {};    // of ranks that are processes

@@ -13,8 +13,9 @@ namespace gang::sim {
 // rank has one context, and nobody tests an operation, uses a store or lets time pass; false where
 // anything else happens, and where no message is sent.
 //
-// With a receive from any source it is not so: rank 1 sends to 2, then to 0; rank 2 sends to 0, then
-// receives from 1. With rendezvous, rank 2's message comes to rank 0 first; with buffers, either.
+// With a receive from any source it is not so: rank 1 sends to 2, then to 0; rank 2 sends to 0,
+// then receives from 1. With rendezvous, rank 2's message comes to rank 0 first; with buffers,
+// either.
 //
 // Source: a network of processes that each read named channels ends in one way whatever the order
 // of their steps: Kahn, "The semantics of a simple language for parallel programming", 1974; and

@@ -110,6 +110,16 @@ std::string to_text(const Contest& contest) {
                      context_of(second, second_name), place_of(second));
 }
 
+std::string choice_text(const Contest& contest) {
+  if (!decides_message(contest)) return "whether " + to_text(reversed(contest));
+  return fmt::format(
+      "which message the receive from any source on rank {} at {} took: that of {}{} or that of "
+      "{}{}",
+      contest.receive->rank, gang::to_string(contest.receive->site),
+      context_of(contest.first, contest.first_context), place_of(contest.first),
+      context_of(contest.second, contest.second_context), place_of(contest.second));
+}
+
 Contest reversed(Contest contest) {
   std::swap(contest.first, contest.second);
   std::swap(contest.first_context, contest.second_context);

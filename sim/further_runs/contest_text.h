@@ -14,6 +14,11 @@ namespace gang::sim {
 // that of rank 1 (ahead.cc:9)".
 std::string to_text(const Contest& contest);
 
+// The choice itself, with its alternatives: "which message the receive from any source on rank 0 at
+// pump.cc:31 took: that of rank 1 (ahead.cc:9) or that of rank 2 (ahead.cc:12)", "whether rank 1
+// locked a mutex before 'loader' of rank 1 did".
+std::string choice_text(const Contest& contest);
+
 // The same contest, decided in the other way.
 Contest reversed(Contest contest);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "sim/further_runs/every_schedule.h"
@@ -53,6 +54,8 @@ void NeighbouringRuns::find_branches() {
   }
   std::ranges::stable_sort(branches_, std::greater{},
                            [](const Branch& branch) { return branch.beginning.choices.size(); });
+  const auto next_ones = std::views::reverse(branches_) | std::views::take(most_listed);
+  for (const Branch& branch : next_ones) listed_.push_back(branch.contest);
 }
 
 std::optional<NeighbouringRuns::Neighbour> NeighbouringRuns::next(

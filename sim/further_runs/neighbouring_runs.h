@@ -24,6 +24,11 @@ class NeighbouringRuns {
   // otherwise.
   std::optional<std::uint64_t> contests() const noexcept { return contests_; }
 
+  // Some of those, as the first run decides them: the first ones of a short run, the last ones of a
+  // long one.
+  static constexpr std::size_t most_listed = 16;
+  const std::vector<Contest>& listed() const noexcept { return listed_; }
+
   // One of its neighbours.
   struct Neighbour {
     Report report;
@@ -50,6 +55,7 @@ class NeighbouringRuns {
   Reduction reduction_;
   Report first_;
   std::optional<std::uint64_t> contests_;
+  std::vector<Contest> listed_;
   std::vector<Branch> branches_;  // the next one last
   std::size_t left_ = 0;          // neighbours that may be made
 };

@@ -105,6 +105,8 @@ Surroundings look_around(const SimulationOptions& options, Report& report, const
   limited.step_limit = further_step_limit(options, report);
   NeighbouringRuns runs(limited, again);
   Surroundings seen{.contests = runs.contests()};
+  if (neighbours == Neighbours::all)
+    for (const Contest& contest : runs.listed()) seen.choices.push_back(choice_text(contest));
   if (report.holds())
     find_message_race(runs, report, outputs);
   else

@@ -41,6 +41,8 @@ enum class Neighbours : std::uint8_t {
 struct Surroundings {
   // Choices that decide something; none: not known, as no neighbour was made or not all are known.
   std::optional<std::uint64_t> contests = {};
+  // Some of them, in words (contest_text.h): "whether rank 0 locked a mutex before rank 1 did".
+  std::vector<std::string> choices = {};
   // Of a run that fails: the choice without which it holds, in words, if it has been found. "rank 0
   // locked a mutex before rank 1 did".
   std::string decisive = {};

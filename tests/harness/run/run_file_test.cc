@@ -287,6 +287,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   result.report.divergence = "rank 3 did something else";
   result.report.virtual_time = std::chrono::milliseconds(12);
   result.contested_choices = 3;
+  result.choices = {"whether rank 1 came first"};
   result.explore = "gangsim explore test";
   result.decisive = "rank 0 came first";
   result.is_in_every_schedule = true;
@@ -296,6 +297,7 @@ TEST(RunFile, KeepsWhatIsSaidOfTheWholeRun) {
   EXPECT_EQ(again.report.divergence, result.report.divergence);
   EXPECT_EQ(again.report.virtual_time, result.report.virtual_time);
   EXPECT_EQ(again.contested_choices, 3U);
+  EXPECT_EQ(again.choices, result.choices);
   EXPECT_EQ(again.explore, "gangsim explore test");
   EXPECT_TRUE(again.is_in_every_schedule);
   EXPECT_EQ(again.decisive, "rank 0 came first");

@@ -129,6 +129,16 @@ TEST(RunResultText, SaysOnceWhatSchedulesContendFor) {
   EXPECT_EQ(count_in(to_string(result)), 1);
 }
 
+TEST(RunResultText, ListsTheFirstContestedChoicesOfARunThatHolds) {
+  RunResult result = run_body([](Rank&) {});
+  result.contested_choices = 5;
+  result.explore = "gangsim explore test";
+  result.choices = {"one", "two " + std::string(72, 'x'), "three", "four"};
+  EXPECT_THAT(to_string(result),
+              testing::HasSubstr("gangsim explore test\n    - one\n    - two\n      xxx"));
+  EXPECT_THAT(to_string(result), testing::HasSubstr("\n    - three\n    - and 2 more\n"));
+}
+
 TEST(RunResultText, SaysThatARunThatHoldsIsAProof) {
   RunResult result = run_body([](Rank&) {});
   ASSERT_TRUE(result.is_in_every_schedule);

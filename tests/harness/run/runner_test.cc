@@ -185,6 +185,7 @@ TEST(Run, CountsWhatSchedulesContendForWhereThatMatters) {
   const RunResult contested =
       run_of(equal_messages, three_ranks, {.neighbours = sim::Neighbours::all});
   EXPECT_GT(contested.contested_choices, 0U);
+  EXPECT_FALSE(contested.choices.empty());
   EXPECT_THAT(contested.explore, testing::StartsWith("gangsim explore test "));
   EXPECT_FALSE(contested.is_in_every_schedule);
   EXPECT_EQ(run_of(equal_messages, three_ranks).contested_choices, 0U);

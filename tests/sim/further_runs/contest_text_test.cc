@@ -94,5 +94,15 @@ TEST(ContestText, TellsWhatIsDoneToMutexesAndConditionsApart) {
             "rank 2 notified a condition before rank 1 waited for it");
 }
 
+TEST(ChoiceText, NamesTheAlternatives) {
+  EXPECT_EQ(
+      choice_text(two_messages()),
+      "which message the receive from any source on rank 0 at pump.cc:31 took: that of rank 1 "
+      "(ahead.cc:9) or that of 'loader' of rank 2 (ahead.cc:12)");
+  EXPECT_EQ(choice_text({.first = {.kind = AccessKind::lock, .rank = 1},
+                         .second = {.kind = AccessKind::lock, .rank = 2}}),
+            "whether rank 1 locked a mutex before rank 2 did");
+}
+
 }  // namespace
 }  // namespace gang::sim

@@ -33,6 +33,9 @@ TEST(NeighbouringRuns, EachDecidesOneContestOtherwise) {
   EXPECT_THAT(took, ElementsAre(1, 2, 3));
   EXPECT_TRUE(runs.first().holds());
   EXPECT_EQ(runs.contests(), 2U);  // of messages that come one after the other
+  ASSERT_EQ(runs.listed().size(), 2U);
+  EXPECT_EQ(runs.listed()[0].second.rank, 2);
+  EXPECT_EQ(runs.listed()[1].second.rank, 3);
   const auto first = runs.next(any);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->contest.first.rank, 1);
