@@ -244,6 +244,8 @@ class PythonCommand final : public Command {
       if (!again.holds()) {
         if (!exploration.sample && exploration.every && exploration.every->decisive)
           context.out << decisive_text(*exploration.every) << '\n';
+        if (exploration.every && exploration.every->holds_otherwise == true)
+          sim::note_avoided(again.report);
         return again;
       }
       conductor.end_run(again.report, "");

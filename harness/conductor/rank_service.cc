@@ -131,6 +131,7 @@ void RankService::serve_new_callers() {
 // now is served first.
 void RankService::stop_other_threads(const Session& session,
                                      const std::vector<std::uint32_t>& silent) {
+  if (!silent.empty()) simulated_.note_choice();  // whatever they do, nothing tells in which order
   process_.other_threads = silent_threads_.settle(simulated_, session.turn.thread, silent);
   serve_new_callers();
   if (process_.other_threads > 0) watch_silent_threads();

@@ -105,6 +105,13 @@ class Exploration(unittest.TestCase):
             "thread.start()", "thread.join()"]), runs=4)
         self.assertEqual((ended.returncode, first_line(ended)[0]), (0, "SAMPLED"), ended.stdout)
 
+    def test_threads_that_never_call_are_not_proved_either(self):
+        for started in ("thread.start()", "gang.barrier()"), ("thread.start()",):
+            ended = explore(2, self.program([
+                "thread = threading.Thread(target=lambda: None)", *started, "thread.join()",
+                "gang.barrier()"]), runs=4)
+            self.assertEqual((ended.returncode, first_line(ended)[0]), (0, "SAMPLED"), ended.stdout)
+
     def test_a_run_whose_order_matters_says_how_to_try_the_others(self):
         plain = gangsim("python", "--world", 3, FIRST_COME, "fixed")
         self.assertIn("--explore 1000", plain.stdout)

@@ -75,6 +75,7 @@ class Threads(unittest.TestCase):
             end = threading.Event()
             other = threading.Thread(target=end.wait)
             other.start()
+            process._process.has_started_threads = False
             silent = len(process.silent_threads())
             process._process.speaking.add(threading.current_thread())
             self.assertEqual(len(process.silent_threads()), silent - 1)
@@ -82,6 +83,14 @@ class Threads(unittest.TestCase):
             self.assertEqual(len(process.silent_threads()), silent - 2)
             end.set()
             other.join()
+
+    def test_a_thread_that_was_started_is_told_of_once_even_if_it_has_ended(self):
+        with mock.patch.object(process, "_process", process._Process()):
+            process._note_started(threading.Thread(target=lambda: None))
+            self.assertEqual(process.silent_threads()[0], 0)
+            self.assertNotIn(0, process.silent_threads())
+            process._note_started(threading.Thread(target=process._watch))
+            self.assertNotIn(0, process.silent_threads(), "of this library")
 
     def test_a_rank_that_is_a_thread_has_the_threads_that_it_starts(self):
         end, rank = threading.Event(), process.Identity(1, 2)
@@ -115,6 +124,7 @@ class Threads(unittest.TestCase):
         threads = [threading.Thread(target=end.wait) for _ in range(2)]
         for thread in threads:
             thread.start()
+        process._process.has_started_threads = False
         try:
             # The main thread has not spoken either.
             main = threading.current_thread()

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Dict, Optional, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 from . import wire
 
@@ -45,8 +45,8 @@ def here(depth: int = 1) -> bytes:
     return getattr(threading.current_thread(), "gangsim_started_at", None) or _encoded(outermost)
 
 
-def note_where_threads_start() -> None:
-    """From now on, threads know where they were started. Idempotent."""
+def note_where_threads_start(told: Optional[Callable[[threading.Thread], None]] = None) -> None:
+    """From now on, threads know where they were started, and `told` of each. Idempotent."""
     start = threading.Thread.start
     if getattr(start, "notes_where", False):
         return
@@ -54,6 +54,8 @@ def note_where_threads_start() -> None:
     @functools.wraps(start)
     def noting_start(thread):
         thread.gangsim_started_at = here()
+        if told is not None:
+            told(thread)
         return start(thread)
 
     noting_start.notes_where = True

@@ -53,6 +53,7 @@ class _Process:
         self.speaking = weakref.WeakSet()  # threads that have made a call
         self.watcher: Optional[threading.Thread] = None
         self.own_threads = 1  # the main thread and the watcher
+        self.has_started_threads = False  # since the last call
         self.forked_from: Optional[int] = None
         self.has_hooks = False
         self.thread_failures = []  # findings, of threads that never called
@@ -127,17 +128,29 @@ def connection() -> Connection:
 
 
 def silent_threads() -> Sequence[int]:
-    """The native ids of the Python threads of this rank that have made no request yet, but might.
-    """
+    """The native ids of the Python threads of this rank that have made no request yet, but might;
+    and 0 for those that have been started since the last call, and may have ended."""
     if _process.has_thread_ranks:
         threads = [thread for thread in list(_identity().helpers) if thread.is_alive()]
+    elif _process.has_started_threads:
+        _process.has_started_threads = False
+        return [0, *_native_ids(threading.enumerate())]
     elif threading.active_count() <= _process.own_threads:
         return ()
     else:
         threads = threading.enumerate()
+    return _native_ids(threads)
+
+
+def _native_ids(threads: Sequence[threading.Thread]) -> List[int]:
     return [thread.native_id for thread in threads
             if thread.native_id is not None and thread not in _process.speaking
             and not _is_background(thread)]
+
+
+def _note_started(thread: threading.Thread) -> None:
+    if not _is_background(thread):
+        _process.has_started_threads = True
 
 
 def report_failure(kind, error, trace) -> None:
@@ -296,7 +309,7 @@ def _start_watching(path: str, rank: Identity) -> None:
                                         daemon=True)
     _process.own_threads = 2
     _process.watcher.start()
-    call_site.note_where_threads_start()
+    call_site.note_where_threads_start(_note_started)
     try:
         faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
     except (AttributeError, OSError, RuntimeError, ValueError):
