@@ -141,7 +141,7 @@ SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
                               std::size_t most_attempts = 400);
 
 // The same where the order of steps decides that it fails. Each smaller program is explored in its
-// turn, all of them in at most `most_runs` runs; or, if drawn runs have found the failure and few
+// turn, all of them in about `most_runs` runs; or, if drawn runs have found the failure and few
 // exhaustive ones do not, run with the same detours. `exploration` is that of the smallest one, or
 // the given one.
 struct SmallerExploration {

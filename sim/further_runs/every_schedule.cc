@@ -16,6 +16,13 @@ using End = EverySchedule::End;
 // How many runs are made to find one that holds where the first one fails.
 constexpr std::uint64_t most_contrasts = 64;
 
+// Of a run that is shown beside another one: what its contexts did takes some 100 bytes each.
+constexpr std::size_t most_shown_accesses = 200'000;
+
+bool is_short(const Guide& guide) noexcept {
+  return !guide.is_full() && guide.log().accesses.size() <= most_shown_accesses;
+}
+
 bool is_too_large(const SimulationOptions& options) noexcept {
   return options.world_size > most_explored_ranks;
 }
@@ -136,7 +143,7 @@ class Search {
     if (guide.is_cut() || reduction_.has_diverged() || reduction_.is_too_large()) return;
     if (ran_({*made.report, &guide, reduction_.decisive()})) return;
     seen_.end = End::stopped;
-    if (!guide.is_full()) stopped_ = {end_of(*made.report), guide.log()};
+    if (is_short(guide)) stopped_ = {end_of(*made.report), guide.log()};
     if (!reduction_.decisive() && !seen_.unguided && !holds(*made.report, guide)) begin_contrasts();
   }
 
@@ -165,7 +172,7 @@ class Search {
 
   void note_otherwise(const Report& report, const Guide& guide) {
     seen_.holds_otherwise = holds(report, guide);
-    if (!stopped_ || guide.is_full()) return;
+    if (!stopped_ || !is_short(guide)) return;
     seen_.continuations = continuations_of(stopped_->log, guide.log(), *seen_.decisive);
     seen_.continuations->found.end = stopped_->end;
     seen_.continuations->otherwise.end = end_of(report);

@@ -31,7 +31,7 @@ struct EverySchedule {
   // Whether the run that decides it in the other way holds; shown where the last run was stopped.
   std::optional<bool> holds_otherwise;
   // That run beside the last one, from where they part: each ends with its first finding, or with
-  // how it ended. None: they are too long to be noted.
+  // how it ended. None: they are too long.
   std::optional<Continuations> continuations;
   std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
 };
