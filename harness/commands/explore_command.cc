@@ -94,6 +94,7 @@ class ExploreCommand final : public Command {
     record.wall_time = exploration.wall_time;
     record.claim = exploration.claim;
     record.exhaustive = exhaustive_search_of(exploration);
+    record.sample = exploration.sample;
     if (exploration.failure) {
       context.out << '\n' << std::flush;
       report_failure(source.program, exploration, context, record);

@@ -88,9 +88,12 @@ struct Sample {
   std::uint64_t steps = 0;               // and their contested steps
   double bound = 0;                      // of pct: the least chance that a run finds a bug
   std::uint64_t longer_runs = 0;         // of pct: with more contexts or steps than that
+  std::uint64_t contests = 0;            // the most contested choices in one of the first runs
   std::uint64_t runs = 0;
   std::uint64_t classes = 0;    // of equivalent schedules
   std::uint64_t seen_once = 0;  // classes with one run
+
+  friend bool operator==(const Sample&, const Sample&) = default;
 
   // An estimate of the chance that another run is of a class not seen yet. Source: Good, "The
   // population frequencies of species", Biometrika 1953 (the Good-Turing estimate).

@@ -106,6 +106,36 @@ std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
   return search;
 }
 
+json to_json(const Sample& sample) {
+  return {{"strategy", name_of(strategy_names, sample.strategy)},
+          {"depth", sample.depth},
+          {"contexts", sample.contexts},
+          {"steps", sample.steps},
+          {"bound", sample.bound},
+          {"longer_runs", sample.longer_runs},
+          {"contested_choices", sample.contests},
+          {"runs", sample.runs},
+          {"classes", sample.classes},
+          {"seen_once", sample.seen_once},
+          {"unseen", sample.unseen()}};
+}
+
+// None in files that were written before there was one.
+std::optional<Sample> sample_from_json(const json& from) {
+  if (!from.contains("sample") || from["sample"].is_null()) return std::nullopt;
+  const json& of = sim::object_field(from, "sample");
+  return Sample{.strategy = sim::enum_field(of, "strategy", strategy_names),
+                .depth = field<int>(of, "depth"),
+                .contexts = field<std::uint64_t>(of, "contexts"),
+                .steps = field<std::uint64_t>(of, "steps"),
+                .bound = field<double>(of, "bound"),
+                .longer_runs = field<std::uint64_t>(of, "longer_runs"),
+                .contests = field<std::uint64_t>(of, "contested_choices"),
+                .runs = field<std::uint64_t>(of, "runs"),
+                .classes = field<std::uint64_t>(of, "classes"),
+                .seen_once = field<std::uint64_t>(of, "seen_once")};
+}
+
 std::string kinds_table(const ExplorationCoverage& coverage) {
   if (coverage.kinds.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{"fault", "planned", "happened", "places"}};
@@ -169,7 +199,8 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
   whole.shard = {};
   whole.coverage = {};
   whole.wall_time = Duration{0};
-  whole.exhaustive.reset();  // shards are drawn
+  whole.exhaustive.reset();  // shards are drawn,
+  whole.sample.reset();      // and may have seen the same classes
   whole.failure.reset();
   whole.failing_seed.reset();
   for (const ExplorationRecord& shard : shards) {
@@ -195,6 +226,7 @@ json to_json(const ExplorationRecord& record) {
           {"claim", name_of(claim_names, record.claim)},
           {"coverage", coverage_to_json(record.coverage)},
           {"exhaustive", record.exhaustive ? to_json(*record.exhaustive) : json()},
+          {"sample", record.sample ? to_json(*record.sample) : json()},
           {"wall_time_ns", record.wall_time.count()},
           {"failing_seed", record.failing_seed ? json(*record.failing_seed) : json()},
           {"failure", record.failure ? to_json(*record.failure) : json()},
@@ -211,6 +243,7 @@ ExplorationRecord exploration_record_from_json(const json& from) {
   record.wall_time = Duration(field<std::int64_t>(from, "wall_time_ns"));
   record.claim = sim::enum_field(from, "claim", claim_names);
   record.exhaustive = exhaustive_search_from_json(from);
+  record.sample = sample_from_json(from);
   if (sim::value_field(from, "failure").is_null()) return record;
   record.failure = run_result_from_json(sim::object_field(from, "failure"));
   record.failure->uncontained = field<std::string>(from, "uncontained");

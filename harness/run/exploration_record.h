@@ -55,6 +55,7 @@ struct ExplorationRecord {
   Duration wall_time{0};
   Claim claim = Claim::sampled;
   std::optional<ExhaustiveSearch> exhaustive = {};
+  std::optional<Sample> sample = {};               // of the drawn runs, if classes were told apart
   std::optional<RunResult> failure = {};           // the first; of random runs, made smaller
   std::optional<std::uint64_t> failing_seed = {};  // of random runs: before it was made smaller
 
@@ -75,6 +76,7 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //                                        holds_with_buffered_sends and
 //                                        decisive: null, or text, holds_otherwise (or null) and,
 //                                        null or as lists of {context, did}, found and otherwise
+//   sample                               null, or the fields of Sample, and unseen
 //   failing_seed, failure, uncontained   null, or a saved run (run_file.h)
 nlohmann::json to_json(const ExplorationRecord& record);
 

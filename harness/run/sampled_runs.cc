@@ -93,7 +93,8 @@ class Runs {
                                                        .depth = sampling_.depth,
                                                        .contexts = sampling_.known.contexts(),
                                                        .steps = sampling_.known.steps(),
-                                                       .longer_runs = longer_runs_});
+                                                       .longer_runs = longer_runs_,
+                                                       .contests = contests_});
     if (sample.strategy == Strategy::pct)
       sample.bound = sim::pct_bound(sample.depth, sampling_.known);
     for (const auto& [step_class, runs] : classes_) {
@@ -130,6 +131,7 @@ class Runs {
     const bool fails = is_failure(result);
     const bool has_class = is_watched_ && !guide->is_full();
     const std::uint64_t step_class = has_class ? class_of(*guide, result.report) : 0;
+    const std::uint64_t contests = has_class && index < counted_runs ? contests_of(*guide) : 0;
     const bool is_longer = has_class && sampling_.strategy == Strategy::pct && exceeds(*guide);
     std::optional<std::vector<sim::Detour>> detours;
     if (fails && is_guided(sampling_)) {
@@ -140,6 +142,7 @@ class Runs {
     coverage_.add(result);
     if (has_class) ++classes_[step_class];
     if (is_longer) ++longer_runs_;
+    contests_ = std::max(contests_, contests);
     if (has_class && result.holds() && !specification_.faults) {
       const bool is_new = held_.note(index, result.outputs.digest, guide->log());
       if (const auto race = is_new ? held_.race() : std::nullopt) lower(race->second);
@@ -148,6 +151,15 @@ class Runs {
     lower(index);
     failure_ = std::move(result);
     detours_ = std::move(detours);
+  }
+
+  // Of which contested choices are counted: that takes as long as some runs.
+  static constexpr std::uint64_t counted_runs = 16;
+
+  static std::uint64_t contests_of(const sim::Guide& guide) {
+    sim::KnownContests known;
+    known.learn(guide.log());
+    return known.contested_accesses(guide.log());
   }
 
   // Whether the run goes beyond what the bound was computed from.
@@ -196,6 +208,7 @@ class Runs {
   std::optional<std::vector<sim::Detour>> detours_;  // of failure_
   std::map<std::uint64_t, std::uint64_t> classes_;   // runs of each
   std::uint64_t longer_runs_ = 0;
+  std::uint64_t contests_ = 0;
   OutputsByMessages held_;
   std::exception_ptr error_;
 };
@@ -305,10 +318,14 @@ Exploration run_sampled(const Program& program, const RunSpecification& specific
 std::string to_text(const Sample& sample) {
   std::string name(name_of(strategy_names, sample.strategy));
   if (sample.strategy == Strategy::pct) name += fmt::format(":{}", sample.depth);
+  const std::string contests =
+      sample.contests == 0
+          ? ""
+          : fmt::format(" (up to {} in a run)", grouped(sample.contests, "contested choice"));
   std::string text =
-      fmt::format("{} of schedules in {}; about {:.1f} % of further runs would be new",
+      fmt::format("{} of schedules in {}{}; about {:.1f} % of further runs would be new",
                   sample.classes == 1 ? "1 class" : grouped(sample.classes) + " classes",
-                  grouped(sample.runs, name + " run"), 100 * sample.unseen());
+                  grouped(sample.runs, name + " run"), contests, 100 * sample.unseen());
   if (sample.strategy != Strategy::pct) return text;
   text += fmt::format(
       ". Each finds a bug of depth {} with a chance of at least 1 in {} ({}, {}); together: {:.1f} "

@@ -8,26 +8,26 @@ void KnownContests::learn(const StepLog& log) {
   merge(receives_, log.any_receives);
   contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
   steps_of_.clear();
-  std::vector<UsedObject> objects;
   for (std::size_t step = 0; step < log.choices.size(); ++step) {
-    const StepKey context = log.contexts[log.choices[step].task];
     const std::span<const Access> accesses = log.accesses_of(step);
-    steps_of_[context].emplace_back(accesses.begin(), accesses.end());
-    for (const Access& access : accesses) {
-      objects.clear();
-      add_objects(access, receives_, objects);
-      // Of messages to one mailbox only those count that one receive could take, or a look see.
-      objects_[access.object];
-      for (const auto& [key, mode] : objects) {
-        Object& object = objects_[key];
-        bool is_known = false;
-        for (const Object::User& user : object.users) {
-          const bool is_same = user.context == context;
-          object.is_contested |= !is_same && conflict(user.mode, mode);
-          is_known |= is_same && user.mode == mode;
-        }
-        if (!is_known) object.users.push_back({context, mode});
+    steps_of_[log.contexts[log.choices[step].task]].emplace_back(accesses.begin(), accesses.end());
+  }
+  std::vector<UsedObject> objects;
+  for (const Access& access : log.accesses) {
+    const StepKey context = log.contexts[access.task];
+    objects.clear();
+    add_objects(access, receives_, objects);
+    // Of messages to one mailbox only those count that one receive could take, or a look see.
+    objects_[access.object];
+    for (const auto& [key, mode] : objects) {
+      Object& object = objects_[key];
+      bool is_known = false;
+      for (const Object::User& user : object.users) {
+        const bool is_same = user.context == context;
+        object.is_contested |= !is_same && conflict(user.mode, mode);
+        is_known |= is_same && user.mode == mode;
       }
+      if (!is_known) object.users.push_back({context, mode});
     }
   }
 }
@@ -42,6 +42,11 @@ std::uint64_t KnownContests::contested_steps(const StepLog& log) const {
   for (std::size_t step = 0; step < log.choices.size(); ++step)
     if (is_contested(log.accesses_of(step))) ++contested;
   return contested;
+}
+
+std::uint64_t KnownContests::contested_accesses(const StepLog& log) const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      log.accesses, [this](const Access& access) { return is_contested({&access, 1}); }));
 }
 
 bool KnownContests::is_contested(std::span<const Access> accesses) const {

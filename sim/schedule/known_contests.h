@@ -21,6 +21,8 @@ class KnownContests {
   // Counts the contested steps of a run, once all has been learned.
   void measure(const StepLog& log);
   std::uint64_t contested_steps(const StepLog& log) const;
+  // The same of what the steps did, which a Guide notes that only watches, too.
+  std::uint64_t contested_accesses(const StepLog& log) const;
 
   // Whether a step with these accesses may not commute with one of another context. It may if it
   // does something to an object that has not been seen.

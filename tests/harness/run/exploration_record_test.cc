@@ -135,6 +135,26 @@ TEST(ExplorationRecord, KeepsTheDecisiveChoiceAndBothWays) {
   EXPECT_FALSE(decisive_choice_of(every));
 }
 
+TEST(ExplorationRecord, KeepsWhatDrawnRunsHaveSeen) {
+  ExplorationRecord record;
+  record.sample = Sample{.strategy = Strategy::pct,
+                         .depth = 2,
+                         .contexts = 3,
+                         .steps = 4,
+                         .bound = 0.5,
+                         .longer_runs = 1,
+                         .contests = 6,
+                         .runs = 10,
+                         .classes = 7,
+                         .seen_once = 5};
+  json value = to_json(record);
+  EXPECT_EQ(value["sample"]["unseen"], 0.5);
+  EXPECT_EQ(exploration_record_from_json(value).sample, record.sample);
+  EXPECT_FALSE(merged({record, record}).sample) << "the same classes, or others";
+  value.erase("sample");  // as older versions wrote it
+  EXPECT_FALSE(exploration_record_from_json(value).sample);
+}
+
 TEST(ExplorationRecord, AMissingFieldIsNamed) {
   const ExplorationRecord record = explored(ring_program(), specification_of(ring_program()), {});
   json value = to_json(record);

@@ -207,6 +207,16 @@ TEST(ProgressReporter, DoesNotTellOfEveryRun) {
   EXPECT_THAT(told, testing::ElementsAre(102));
 }
 
+TEST(SampledRuns, CountTheContestedChoicesOfARun) {
+  for (const Strategy strategy : {Strategy::random, Strategy::pct, Strategy::pos}) {
+    const Exploration two = explore(locks(2), one_rank, {.schedules = 8, .strategy = strategy});
+    EXPECT_EQ(two.sample.value().contests, 4U) << name_of(strategy_names, strategy);
+    EXPECT_THAT(to_text(*two.sample), HasSubstr(" (up to 4 contested choices in a run); about"));
+    const Exploration none = explore(locks(0), one_rank, {.schedules = 8, .strategy = strategy});
+    EXPECT_EQ(none.sample.value().contests, 0U);
+  }
+}
+
 TEST(ChooseSampling, TakesRandomSchedulesWhereNothingIsKnownOfOthers) {
   EXPECT_EQ(choose_sampling(locks(2), one_rank, {.schedules = 1000}, std::nullopt).strategy,
             Strategy::random);

@@ -44,6 +44,7 @@ TEST(KnownContests, CountsContestedSteps) {
   log.step(0).access(1).step(0).access(2).step(1).access(1).step(2).step(1).access(1);
   const KnownContests known = learned(log.log());
   EXPECT_EQ(known.steps(), 3u);
+  EXPECT_EQ(known.contested_accesses(log.log()), 3u);
   EXPECT_EQ(known.contexts(), 3u);
 }
 
