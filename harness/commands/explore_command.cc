@@ -132,7 +132,7 @@ class ExploreCommand final : public Command {
     ExplainedFailure failure = explain_failure(program, exploration, context.binary);
     if (failure.schedule) {
       save_schedule(context, failure);
-      if (failure.every) record.exhaustive->decisive = decisive_choice_of(*failure.every);
+      if (failure.every) record.decisive = decisive_choice_of(*failure.every);
     } else {
       save_scenario(context, *exploration.failure, failure);
       record.failing_seed = exploration.failure->specification.options.seed;

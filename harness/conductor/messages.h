@@ -73,7 +73,9 @@ struct OperationMessage {
   std::string label;
   CallSite call_site;
   std::vector<std::byte> data;
-  std::vector<std::uint32_t> threads;  // if it is blocking
+  // If it is blocking: the native ids of threads of the process that have never called; 0 stands
+  // for those that it has started since its last call, and that may have ended.
+  std::vector<std::uint32_t> threads;
 };
 
 struct WaitMessage {

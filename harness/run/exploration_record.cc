@@ -88,8 +88,7 @@ json to_json(const ExhaustiveSearch& search) {
   return {{"classes", search.classes},
           {"contested_choices", search.contested_choices},
           {"fault_cases", search.fault_cases},
-          {"holds_with_buffered_sends", search.holds_with_buffered_sends},
-          {"decisive", search.decisive ? to_json(*search.decisive) : json()}};
+          {"holds_with_buffered_sends", search.holds_with_buffered_sends}};
 }
 
 // None in files that were written before there was one.
@@ -101,8 +100,6 @@ std::optional<ExhaustiveSearch> exhaustive_search_from_json(const json& from) {
                           .fault_cases = field<std::uint64_t>(of, "fault_cases")};
   if (of.contains("holds_with_buffered_sends"))
     search.holds_with_buffered_sends = field<bool>(of, "holds_with_buffered_sends");
-  if (of.contains("decisive") && !of["decisive"].is_null())  // new in files of version 1
-    search.decisive = decisive_choice_from_json(sim::object_field(of, "decisive"));
   return search;
 }
 
@@ -201,6 +198,7 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
   whole.wall_time = Duration{0};
   whole.exhaustive.reset();  // shards are drawn,
   whole.sample.reset();      // and may have seen the same classes
+  whole.decisive.reset();
   whole.failure.reset();
   whole.failing_seed.reset();
   for (const ExplorationRecord& shard : shards) {
@@ -208,6 +206,7 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards) {
     if (whole.failure) continue;
     whole.coverage.add(shard.coverage);
     whole.claim = shard.claim;
+    whole.decisive = shard.decisive;
     whole.failure = shard.failure;
     whole.failing_seed = shard.failing_seed;
   }
@@ -227,6 +226,7 @@ json to_json(const ExplorationRecord& record) {
           {"coverage", coverage_to_json(record.coverage)},
           {"exhaustive", record.exhaustive ? to_json(*record.exhaustive) : json()},
           {"sample", record.sample ? to_json(*record.sample) : json()},
+          {"decisive", record.decisive ? to_json(*record.decisive) : json()},
           {"wall_time_ns", record.wall_time.count()},
           {"failing_seed", record.failing_seed ? json(*record.failing_seed) : json()},
           {"failure", record.failure ? to_json(*record.failure) : json()},
@@ -244,6 +244,8 @@ ExplorationRecord exploration_record_from_json(const json& from) {
   record.claim = sim::enum_field(from, "claim", claim_names);
   record.exhaustive = exhaustive_search_from_json(from);
   record.sample = sample_from_json(from);
+  if (from.contains("decisive") && !from["decisive"].is_null())
+    record.decisive = decisive_choice_from_json(sim::object_field(from, "decisive"));
   if (sim::value_field(from, "failure").is_null()) return record;
   record.failure = run_result_from_json(sim::object_field(from, "failure"));
   record.failure->uncontained = field<std::string>(from, "uncontained");

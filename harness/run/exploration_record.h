@@ -32,17 +32,15 @@ std::optional<DecisiveChoice> decisive_choice_of(const sim::EverySchedule& every
 
 // How far exhaustive runs have come.
 struct ExhaustiveSearch {
-  std::uint64_t classes = 0;                    // of equivalent schedules, one run each
-  std::uint64_t contested_choices = 0;          // the most in one run
-  std::uint64_t fault_cases = 0;                // ways in which faults came about
-  bool holds_with_buffered_sends = false;       // what was proved of rendezvous sends
-  std::optional<DecisiveChoice> decisive = {};  // of the failure, as it is shown
+  std::uint64_t classes = 0;               // of equivalent schedules, one run each
+  std::uint64_t contested_choices = 0;     // the most in one run
+  std::uint64_t fault_cases = 0;           // ways in which faults came about
+  bool holds_with_buffered_sends = false;  // what was proved of rendezvous sends
 
   friend bool operator==(const ExhaustiveSearch&, const ExhaustiveSearch&) = default;
 };
 
-// Of an exploration that has made exhaustive runs, without what was decisive; none: there were
-// none.
+// Of an exploration that has made exhaustive runs; none: there were none.
 std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration);
 
 // What an exploration, or one shard of it, has found. A value: parses and prints.
@@ -56,6 +54,7 @@ struct ExplorationRecord {
   Claim claim = Claim::sampled;
   std::optional<ExhaustiveSearch> exhaustive = {};
   std::optional<Sample> sample = {};               // of the drawn runs, if classes were told apart
+  std::optional<DecisiveChoice> decisive = {};     // of the failure, as it is shown
   std::optional<RunResult> failure = {};           // the first; of random runs, made smaller
   std::optional<std::uint64_t> failing_seed = {};  // of random runs: before it was made smaller
 
@@ -72,10 +71,10 @@ ExplorationRecord merged(const std::vector<ExplorationRecord>& shards);
 //   program, fingerprint, specification, schedules      what was explored; equal in all shards
 //   shard                                {"index": 3, "count": 8}
 //   claim, coverage, wall_time_ns        "proved", "found" or "sampled"
-//   exhaustive                           null, or classes, contested_choices, fault_cases,
-//                                        holds_with_buffered_sends and
-//                                        decisive: null, or text, holds_otherwise (or null) and,
-//                                        null or as lists of {context, did}, found and otherwise
+//   exhaustive                           null, or classes, contested_choices, fault_cases and
+//                                        holds_with_buffered_sends
+//   decisive                             null, or text, holds_otherwise (or null), found and
+//                                        otherwise: null, or deeds (context, did), further, end
 //   sample                               null, or the fields of Sample, and unseen
 //   failing_seed, failure, uncontained   null, or a saved run (run_file.h)
 nlohmann::json to_json(const ExplorationRecord& record);

@@ -64,16 +64,15 @@ std::string to_text(const Contest& contest) {
     case AccessKind::lock:
     case AccessKind::try_lock:
     case AccessKind::unlock:
-      return fmt::format(
-          "{} {} a mutex before {} {}", context_of(first, first_name), deed_of(first.kind),
-          context_of(second, second_name),
-          first.kind == second.kind ? "did" : fmt::format("{} it", deed_of(second.kind)));
     case AccessKind::wait:
-    case AccessKind::notification:
+    case AccessKind::notification: {
+      const bool is_of_condition =
+          first.kind == AccessKind::wait || first.kind == AccessKind::notification;
       return fmt::format(
-          "{} {} a condition before {} {}", context_of(first, first_name), deed_of(first.kind),
-          context_of(second, second_name),
+          "{} {} a {} before {} {}", context_of(first, first_name), deed_of(first.kind),
+          is_of_condition ? "condition" : "mutex", context_of(second, second_name),
           first.kind == second.kind ? "did" : fmt::format("{} it", deed_of(second.kind)));
+    }
     case AccessKind::arrival:
       return to_text_of_arrival(contest);
     case AccessKind::look:

@@ -164,11 +164,14 @@ std::string text_of(const StepLog& log, const SaidAccess& said, const MutexNames
   return text;
 }
 
+std::span<const SaidAccess> shown_of(std::span<const SaidAccess> said) {
+  return said.first(std::min(said.size(), Continuation::most_deeds));
+}
+
 Continuation continuation(const StepLog& log, std::span<const SaidAccess> said,
                           const MutexNames& mutexes) {
   Continuation made;
-  const std::span<const SaidAccess> kept =
-      said.first(std::min(said.size(), Continuation::most_deeds));
+  const std::span<const SaidAccess> kept = shown_of(said);
   made.further = said.size() - kept.size();
   for (const SaidAccess& one : kept)
     made.deeds.push_back({to_string(context_name(log, one.task)), text_of(log, one, mutexes)});
@@ -209,8 +212,8 @@ Continuations continuations_of(const StepLog& found, const StepLog& otherwise,
   const std::span<const SaidAccess> of_found = around(all_found, parting);
   const std::span<const SaidAccess> of_otherwise = around(all_otherwise, parting);
   MutexNames mutexes;
-  mutexes.note(of_found);
-  mutexes.note(of_otherwise);
+  mutexes.note(shown_of(of_found));
+  mutexes.note(shown_of(of_otherwise));
   return {continuation(found, of_found, mutexes), continuation(otherwise, of_otherwise, mutexes)};
 }
 

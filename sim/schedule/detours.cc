@@ -14,17 +14,18 @@
 namespace gang::sim {
 namespace {
 
-struct Deed {
+struct StepName {
   AccessKind kind;
   std::string_view name;
 };
 
 // Of what a step has done, what names it: the first of these.
-constexpr Deed naming[] = {{AccessKind::message, "send"},   {AccessKind::lock, "lock"},
-                           {AccessKind::try_lock, "lock"},  {AccessKind::unlock, "lock"},
-                           {AccessKind::wait, "condition"}, {AccessKind::notification, "condition"},
-                           {AccessKind::look, "test"},      {AccessKind::key, "store"},
-                           {AccessKind::call, "call"},      {AccessKind::arrival, "call"}};
+constexpr StepName naming[] = {
+    {AccessKind::message, "send"},   {AccessKind::lock, "lock"},
+    {AccessKind::try_lock, "lock"},  {AccessKind::unlock, "lock"},
+    {AccessKind::wait, "condition"}, {AccessKind::notification, "condition"},
+    {AccessKind::look, "test"},      {AccessKind::key, "store"},
+    {AccessKind::call, "call"},      {AccessKind::arrival, "call"}};
 
 // "rank 1", "'loader' of rank 0"; of several of one name: "'loader' 2 of rank 0".
 std::string name_of_context(const StepLog& log, TaskId task) {
@@ -47,10 +48,10 @@ class StepNames {
 
   StepLabel step(TaskId task, std::span<const Access> accesses) {
     StepLabel label{.context = context(task), .did = "step"};
-    for (const Deed& deed : naming) {
-      const auto access = std::ranges::find(accesses, deed.kind, &Access::kind);
+    for (const StepName& step_name : naming) {
+      const auto access = std::ranges::find(accesses, step_name.kind, &Access::kind);
       if (access == accesses.end()) continue;
-      label.did = deed.name;
+      label.did = step_name.name;
       if (access->site.line != 0) label.place = gang::to_string(access->site);
       break;
     }

@@ -42,6 +42,20 @@ TEST(ExploreCommand, SavesTheScheduleOfAFailureThatReplayRepeats) {
   }
 }
 
+// Of drawn runs, too, of which exhaustive ones were made only to explain the failure.
+TEST(ExploreCommand, WritesTheDecisiveChoiceOfTheFailure) {
+  for (const char* strategy : {"auto", "pct:3"}) {
+    const std::string written = temporary("explored_" + std::string(strategy, 3) + ".json");
+    const Answer answer = ask({"explore", "lost_wakeup", "--world", "8", "--strategy", strategy,
+                               "--json", written, "--save", temporary("found.json")});
+    EXPECT_EQ(answer.status, 1) << answer.err;
+    const nlohmann::json value = nlohmann::json::parse(read_file("file", written));
+    EXPECT_EQ(value["decisive"]["holds_otherwise"], true) << strategy;
+    EXPECT_EQ(value["decisive"]["found"]["end"], "deadlock");
+    EXPECT_EQ(value["exhaustive"].is_null(), std::string(strategy) != "auto");
+  }
+}
+
 TEST(ExploreCommand, SavesARandomFailureAsAScenarioThatRunReplays) {
   const std::string saved = temporary("found.toml");
   const Answer answer =

@@ -117,20 +117,21 @@ TEST(ExplorationRecord, KeepsTheDecisiveChoiceAndBothWays) {
   every.continuations = {
       {.deeds = {{"1/loader", "locks a mutex"}}, .further = 2, .end = "deadlock"},
       {.deeds = {{"1", "calls (train.cc:31)"}}, .end = "completed"}};
-  ExplorationRecord record;
-  record.exhaustive = ExhaustiveSearch{.classes = 2, .decisive = decisive_choice_of(every)};
-  ASSERT_TRUE(record.exhaustive->decisive);
-  EXPECT_EQ(record.exhaustive->decisive->holds_otherwise, true);
-  EXPECT_EQ(record.exhaustive->decisive->continuations, every.continuations);
+  ExplorationRecord record{.decisive = decisive_choice_of(every)};
+  ASSERT_TRUE(record.decisive);
+  EXPECT_EQ(record.decisive->holds_otherwise, true);
+  EXPECT_EQ(record.decisive->continuations, every.continuations);
   json value = to_json(record);
-  EXPECT_EQ(value["exhaustive"]["decisive"]["found"]["end"], "deadlock");
-  EXPECT_EQ(exploration_record_from_json(value).exhaustive, record.exhaustive);
-  value["exhaustive"].erase("decisive");  // as older versions wrote it
-  EXPECT_FALSE(exploration_record_from_json(value).exhaustive->decisive);
+  EXPECT_EQ(value["decisive"]["found"]["end"], "deadlock");
+  EXPECT_EQ(exploration_record_from_json(value).decisive, record.decisive);
+  value.erase("decisive");  // as older versions wrote it
+  EXPECT_FALSE(exploration_record_from_json(value).decisive);
+  record.failure.emplace();
+  EXPECT_EQ(merged({ExplorationRecord{}, record}).decisive, record.decisive);
   every.continuations.reset();
   every.holds_otherwise.reset();
-  record.exhaustive->decisive = decisive_choice_of(every);
-  EXPECT_EQ(exploration_record_from_json(to_json(record)).exhaustive, record.exhaustive);
+  record = {.decisive = decisive_choice_of(every)};
+  EXPECT_EQ(exploration_record_from_json(to_json(record)).decisive, record.decisive);
   every.decisive.reset();
   EXPECT_FALSE(decisive_choice_of(every));
 }
