@@ -162,32 +162,60 @@ struct Scaled {
   T operator()(T value) const noexcept { return static_cast<T>(value * factor); }
 };
 
-// Not inlined: with a loop over ranks around it, GCC takes two ranks at a time (unroll and jam) and
-// no longer vectorises.
+// The loop of all reductions, compiled for each VectorWidth. The functions that it is compiled into
+// are not inlined: with a loop over ranks around it, GCC takes two ranks at a time (unroll and jam)
+// and no longer vectorises.
 template <typename T, typename Op, typename Prepare>
-[[gnu::noinline]] void combine_elements(T* __restrict accumulator, const T* __restrict input,
-                                        std::size_t count, Prepare prepare) noexcept {
+[[gnu::always_inline]] inline void combine_each(T* __restrict accumulator,
+                                                const T* __restrict input, std::size_t count,
+                                                Prepare prepare) noexcept {
   for (std::size_t i = 0; i < count; ++i)
     accumulator[i] = Op::apply(accumulator[i], prepare(input[i]));
 }
 
 template <typename T, typename Op, typename Prepare>
+[[gnu::noinline]] void combine_by_baseline(T* __restrict accumulator, const T* __restrict input,
+                                           std::size_t count, Prepare prepare) noexcept {
+  combine_each<T, Op>(accumulator, input, count, prepare);
+}
+
+#if defined(__x86_64__)
+template <typename T, typename Op, typename Prepare>
+[[gnu::noinline, gnu::target("avx2")]] void combine_by_avx2(T* __restrict accumulator,
+                                                            const T* __restrict input,
+                                                            std::size_t count,
+                                                            Prepare prepare) noexcept {
+  combine_each<T, Op>(accumulator, input, count, prepare);
+}
+#endif
+
+template <typename T, typename Op, typename Prepare>
+void combine_elements(T* accumulator, const T* input, std::size_t count, Prepare prepare,
+                      [[maybe_unused]] VectorWidth width) noexcept {
+#if defined(__x86_64__)
+  if (width == VectorWidth::avx2) return combine_by_avx2<T, Op>(accumulator, input, count, prepare);
+#endif
+  combine_by_baseline<T, Op>(accumulator, input, count, prepare);
+}
+
+template <typename T, typename Op, typename Prepare>
 void reduce_tile(T* accumulator, const void* const* inputs, int size, std::size_t first,
-                 std::size_t count, Prepare prepare) noexcept {
+                 std::size_t count, Prepare prepare, VectorWidth width) noexcept {
   const T* head = static_cast<const T*>(inputs[0]) + first;
   for (std::size_t i = 0; i < count; ++i) accumulator[i] = prepare(head[i]);
   for (int rank = 1; rank < size; ++rank)
     combine_elements<T, Op>(accumulator, static_cast<const T*>(inputs[rank]) + first, count,
-                            prepare);
+                            prepare, width);
 }
 
 template <typename T, typename Op, typename Prepare>
 [[gnu::noinline]] void reduce_tiles(T* output, const void* const* inputs, int size,
-                                    std::size_t count, Prepare prepare) noexcept {
-  alignas(16) std::array<T, tile_count<T>> tile;
+                                    std::size_t count, Prepare prepare,
+                                    VectorWidth width) noexcept {
+  alignas(64) std::array<T, tile_count<T>> tile;  // of cache lines: a vector lies in one
   for (std::size_t first = 0; first < count; first += tile.size()) {
     const std::size_t length = std::min(tile.size(), count - first);
-    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, prepare);
+    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, prepare, width);
     std::memcpy(output + first, tile.data(), length * sizeof(T));
   }
 }
@@ -224,13 +252,20 @@ void with_reduction(ReduceOperation operation, DataType type, void* output, int 
 
 }  // namespace
 
+VectorWidth best_vector_width() noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0) return VectorWidth::avx2;
+#endif
+  return VectorWidth::baseline;
+}
+
 void combine(ReduceOperation operation, DataType type, void* accumulator, const void* input,
-             std::size_t count) noexcept {
+             std::size_t count, VectorWidth width) noexcept {
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     with_operation<T>(operation, [&](auto op) {
       combine_elements<T, decltype(op)>(static_cast<T*>(accumulator), static_cast<const T*>(input),
-                                        count, AsItIs{});
+                                        count, AsItIs{}, width);
     });
   });
 }
@@ -259,12 +294,12 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 }
 
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
-                  int size, std::size_t count) noexcept {
+                  int size, std::size_t count, VectorWidth width) noexcept {
   with_reduction(operation, type, output, size, count,
                  [&]<typename T, typename Op>(T, Op, auto prepare) {
                    auto* result = static_cast<T*>(output);
                    if (count * sizeof(T) > 64)
-                     return reduce_tiles<T, Op>(result, inputs, size, count, prepare);
+                     return reduce_tiles<T, Op>(result, inputs, size, count, prepare, width);
                    const auto input_of = [inputs](int rank) { return inputs[rank]; };
                    reduce_elements<T, Op>(result, input_of, size, count, prepare);
                  });

@@ -2,20 +2,31 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "gang/data_type.h"
 #include "gang/reduce_operation.h"
 
 namespace gang {
 
+// Which vector instructions the loops use. Each gives the same bits.
+enum class VectorWidth : std::uint8_t {
+  baseline,  // those that every processor of the architecture has
+  avx2,      // x86-64 only
+};
+
+// The widest that this processor has.
+VectorWidth best_vector_width() noexcept;
+
 // accumulator[i] = accumulator[i] op input[i] for `count` elements of `type`.
 //
 // Integers wrap around; f16 and bf16 round after every step; min and max are NaN if either side is,
 // and keep the accumulator if both sides are equal (+0 and -0); `mean` combines as `sum` does (see
 // scale_for_mean and finish_mean). The buffers must not overlap. Requires is_defined(operation,
-// type). Threads: pure; may run concurrently on disjoint accumulators.
+// type), and a `width` that this processor has. Threads: pure; may run concurrently on disjoint
+// accumulators.
 void combine(ReduceOperation operation, DataType type, void* accumulator, const void* input,
-             std::size_t count) noexcept;
+             std::size_t count, VectorWidth width = best_vector_width()) noexcept;
 
 // What `mean` does to each rank's values before they are summed: multiplies floating-point elements
 // by 1/size rounded to `type`; leaves integers unchanged.
@@ -30,7 +41,7 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 // inputs, but must not otherwise overlap any of them. `inputs` holds `size` >= 1 pointers. Uses at
 // most 2 KiB of stack, none beyond its frame for a block of at most 64 bytes. Threads: as combine.
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
-                  int size, std::size_t count) noexcept;
+                  int size, std::size_t count, VectorWidth width = best_vector_width()) noexcept;
 
 // The same for inputs of which each begins `stride` bytes after the one before, for a few elements:
 // one after another, without a buffer. `output` may be the first of them.

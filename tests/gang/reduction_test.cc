@@ -92,6 +92,12 @@ bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
+// Those that this processor has.
+std::vector<VectorWidth> vector_widths() {
+  if (best_vector_width() == VectorWidth::baseline) return {VectorWidth::baseline};
+  return {VectorWidth::baseline, best_vector_width()};
+}
+
 template <typename T>
 class Reduction : public testing::Test {
  protected:
@@ -129,10 +135,12 @@ TYPED_TEST(Reduction, ABlockEqualsTheNaiveReductionInRankOrder) {
     for (const int size : {1, 2, 3, 7}) {
       for (const std::size_t count : {0u, 1u, 5u, 64u, 1000u, 5000u}) {
         const auto inputs = this->inputs_of(size, count);
-        std::vector<TypeParam> output(count);
-        reduce_block(operation, this->type, output.data(), this->pointers_of(inputs).data(), size,
-                     count);
-        this->expect_naive(operation, inputs, output);
+        for (const VectorWidth width : vector_widths()) {
+          std::vector<TypeParam> output(count);
+          reduce_block(operation, this->type, output.data(), this->pointers_of(inputs).data(), size,
+                       count, width);
+          this->expect_naive(operation, inputs, output);
+        }
       }
     }
   }
@@ -168,6 +176,33 @@ TYPED_TEST(Reduction, StepByStepEqualsABlock) {
     if (is_mean) finish_mean(this->type, steps.data(), 100, 5);
     EXPECT_EQ(std::memcmp(steps.data(), block.data(), 100 * sizeof(TypeParam)), 0)
         << to_string(operation);
+  }
+}
+
+// Also of infinities, subnormal numbers and NaNs, on either side or both.
+TYPED_TEST(Reduction, EveryVectorWidthGivesTheSameBits) {
+  constexpr std::size_t count = 2003;
+  constexpr std::uint64_t nan = 0x7ff07f807ff07f80;  // of every floating-point type
+  std::array<std::vector<TypeParam>, 2> inputs;
+  std::uint64_t state = 17;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    inputs[rank].resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const std::uint64_t bits = (state >> 32 | state << 32) | (i % (3 + 2 * rank) == 0 ? nan : 0);
+      std::memcpy(static_cast<void*>(&inputs[rank][i]), &bits, sizeof(TypeParam));
+    }
+  }
+  for (const ReduceOperation operation : all_reduce_operations) {
+    if (!is_defined(operation, this->type)) continue;
+    std::vector<TypeParam> expected = inputs[0];
+    combine(operation, this->type, expected.data(), inputs[1].data(), count, VectorWidth::baseline);
+    for (const VectorWidth width : vector_widths()) {
+      std::vector<TypeParam> result = inputs[0];
+      combine(operation, this->type, result.data(), inputs[1].data(), count, width);
+      EXPECT_EQ(std::memcmp(result.data(), expected.data(), count * sizeof(TypeParam)), 0)
+          << to_string(operation);
+    }
   }
 }
 
