@@ -99,7 +99,9 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
         choices.guide() != nullptr || choices.looks_at_once()) [[unlikely]]
       note_end_of_call(world, pending, has_ended);
   const Received received = world.matching.take(pending);
-  if constexpr (!is_plain) SimWork::note_waited_by_order(world, owner_->works);
+  if constexpr (!is_plain)
+    if (owner_->works != nullptr) [[unlikely]]
+      SimWork::note_waited_by_order(world, owner_->works);
   return received;
 }
 

@@ -9,17 +9,6 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name, std::uint6
   state_ = mixed(state_ ^ fnv1a(std::as_bytes(std::span{name}))) + mixed(index + 1);
 }
 
-RandomStream::result_type RandomStream::operator()() noexcept {
-  state_ += splitmix64_step;
-  return mixed(state_);
-}
-
-std::uint64_t RandomStream::below(std::uint64_t bound) noexcept {
-  // Multiplication keeps the bias below bound / 2^64, which no run is long enough to show.
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>((Wide{(*this)()} * bound) >> 64);
-}
-
 double RandomStream::uniform() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
 }  // namespace gang::sim

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gang/hash.h"
+
 namespace gang::sim {
 
 // A deterministic stream of random numbers: equal seeds and names give equal streams on every
@@ -18,10 +20,17 @@ class RandomStream {
   static constexpr result_type min() noexcept { return 0; }
   static constexpr result_type max() noexcept { return ~result_type{0}; }
 
-  result_type operator()() noexcept;
+  result_type operator()() noexcept {
+    state_ += splitmix64_step;
+    return mixed(state_);
+  }
 
   // Uniform in [0, bound); `bound` > 0.
-  std::uint64_t below(std::uint64_t bound) noexcept;
+  std::uint64_t below(std::uint64_t bound) noexcept {
+    // Multiplication keeps the bias below bound / 2^64, which no run is long enough to show.
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((Wide{(*this)()} * bound) >> 64);
+  }
 
   // Uniform in [0, 1).
   double uniform() noexcept;

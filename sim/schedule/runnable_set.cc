@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/schedule/select_bit.h"
+
 namespace gang::sim {
 
 void RunnableSet::reserve(std::size_t count) {
@@ -80,9 +82,7 @@ TaskId RunnableSet::at(std::size_t index) const noexcept {
       index -= members;
     }
   }
-  std::uint64_t bits = words[word];
-  for (; index > 0; --index) bits &= bits - 1;
-  return (word << 6) | static_cast<TaskId>(std::countr_zero(bits));
+  return (word << 6) | static_cast<TaskId>(select_bit(words[word], index));
 }
 
 }  // namespace gang::sim

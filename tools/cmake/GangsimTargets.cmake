@@ -78,8 +78,8 @@ endfunction()
 
 # gangsim_batch_together(NAME SOURCES...): these sources of gangsim_NAME, the path of every call,
 # share a batch, so that what GCC inlines there does not depend on which other files there are. The
-# others are in batches of 16. Most loops of a call are short: padding before them only takes room in
-# the instruction cache.
+# others are in batches of 16. Most loops of a call are short: padding before them only takes room
+# in the instruction cache.
 function(gangsim_batch_together name)
   set_target_properties(gangsim_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_compile_options(gangsim_${name} PRIVATE
