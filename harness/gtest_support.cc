@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "gang/error.h"
 #include "harness/explanation/html_page.h"
+#include "harness/run/decisive_choice.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/run_file.h"
 #include "harness/text/output_file.h"
@@ -56,9 +58,10 @@ void write_file(const std::string& path, std::string_view text) {
 }
 
 // Explains a failure in the file or folder that the environment names, and says where.
-std::string write_report(const std::string& place, const RunResult& result) {
+std::string write_report(const std::string& place, const RunResult& result,
+                         const std::optional<DecisiveChoice>& decisive) {
   if (place.ends_with(".html")) {
-    write_file(place, to_html(result));
+    write_file(place, to_html(result, decisive));
     return place;
   }
   std::error_code error;
@@ -67,16 +70,16 @@ std::string write_report(const std::string& place, const RunResult& result) {
   std::ranges::replace(name, '/', '_');
   const std::string path = place + "/" + name;
   write_file(path + ".json", to_file_text(result));
-  write_file(path + ".html", to_html(result));
+  write_file(path + ".html", to_html(result, decisive));
   return path + ".html";
 }
 
 // The line after a failure's report that names its page. Empty unless a page was asked for.
-std::string page_line(const RunResult& result) {
+std::string page_line(const RunResult& result, const std::optional<DecisiveChoice>& decisive = {}) {
   const std::string place = report_place();
   if (place.empty()) return "";
   try {
-    return fmt::format("  Report     {}\n", write_report(place, result));
+    return fmt::format("  Report     {}\n", write_report(place, result, decisive));
   } catch (const Error& error) {
     return fmt::format("  Report     not written: {}\n", error.what());
   }
@@ -132,15 +135,16 @@ RunResult expect_holds_in_every_schedule(const RunSpecification& specification,
       exploration);
   const std::string runs =
       fmt::format("in schedule {} of {}", exploration.coverage.runs, shell_quoted(current_test()));
+  const std::optional<DecisiveChoice> decisive = decisive_choice_of(*exploration.every);
   if (exploration.failure) {
     RunResult& failure = *exploration.failure;
     failure.reproduce = reproduce_command(specification);
     ADD_FAILURE() << runs << '\n'
-                  << decisive_text(*exploration.every) << to_string(failure) << page_line(failure);
+                  << to_text(decisive) << to_string(failure) << page_line(failure, decisive);
     return failure;
   }
   if (!had_failed && testing::Test::HasFailure())
-    ADD_FAILURE() << runs << '\n' << decisive_text(*exploration.every);
+    ADD_FAILURE() << runs << '\n' << to_text(decisive);
   else if (exploration.claim != Claim::proved)
     ADD_FAILURE() << "not proved: " << why_not_proved(*exploration.every) << '\n';
   return {.specification = specification,

@@ -18,6 +18,7 @@
 #include "harness/explanation/coloured_text.h"
 #include "harness/explanation/html_page.h"
 #include "harness/explanation/run_sarif.h"
+#include "harness/run/decisive_choice.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/judgement.h"
 #include "harness/run/run_file.h"
@@ -242,8 +243,9 @@ class PythonCommand final : public Command {
     if (!exploration.detours || exploration.detours->empty()) {
       RunResult again = run_once(conductor, program, plain, context);
       if (!again.holds()) {
-        if (!exploration.sample && exploration.every && exploration.every->decisive)
-          context.out << decisive_text(*exploration.every) << '\n';
+        if (!exploration.sample && exploration.every)
+          decisive_ = decisive_choice_of(*exploration.every);
+        if (decisive_) context.out << to_text(decisive_) << '\n';
         if (exploration.every && exploration.every->holds_otherwise == true)
           sim::note_avoided(again.report);
         return again;
@@ -256,6 +258,7 @@ class PythonCommand final : public Command {
     FileOption& file = schedule_.is_given() ? schedule_ : explored_;
     file.write([&failure] { return to_text(*failure.schedule); });
     context.out << schedule_text(failure);
+    if (failure.every) decisive_ = decisive_choice_of(*failure.every);
     RunSpecification replayed = baseline();
     replayed.world_size = plain.world_size;
     replay_ = file.path();
@@ -322,7 +325,7 @@ class PythonCommand final : public Command {
 
   void write_files(const RunResult& result) {
     json_.write([&result] { return to_file_text(result); });
-    report_.write([&result] { return to_html(result); });
+    report_.write([&] { return to_html(result, decisive_); });
     sarif_.write([&] { return to_sarif_text("gangsim " + name(), result); });
     trace_.write([&result] { return sim::to_chrome_trace(result.report.trace); });
   }
@@ -375,6 +378,7 @@ class PythonCommand final : public Command {
   RunOptions run_options_;
   FileOption json_{"--json"};
   FileOption report_{"--report"};
+  std::optional<DecisiveChoice> decisive_;  // of the failure that an exploration has found
   FileOption sarif_{"--sarif"};
   FileOption trace_{"--trace"};
   FileOption schedule_{"--save-schedule"};

@@ -61,11 +61,11 @@ std::string title_of(const RunResult& result) {
 
 }  // namespace
 
-std::string to_html(const RunResult& result) {
+std::string to_html(const RunResult& result, const std::optional<DecisiveChoice>& decisive) {
   const PageTemplate& page = page_template();
   const std::string title = markup_escaped(title_of(result));
-  const std::string text = markup_escaped(to_string(result));
-  const std::string data = embedded(make_page_data(result));
+  const std::string text = markup_escaped(to_text(decisive) + to_string(result));
+  const std::string data = embedded(make_page_data(result, decisive));
   return filled(page.html, {{"@TITLE@", title},
                             {"@STYLE@", page.style},
                             {"@TEXT@", text},

@@ -276,6 +276,23 @@ json advice_of(const RunResult& result) {
   return advice;
 }
 
+json to_page(const sim::Continuation& continuation) {
+  json deeds = json::array();
+  for (const sim::Deed& deed : continuation.deeds) deeds.push_back({deed.context, deed.did});
+  return {
+      {"deeds", std::move(deeds)}, {"further", continuation.further}, {"end", continuation.end}};
+}
+
+// Null, or the choice and both ways, which are null where they are not known.
+json to_page(const std::optional<DecisiveChoice>& decisive) {
+  if (!decisive) return nullptr;
+  const auto& ways = decisive->continuations;
+  return {{"text", decisive->text},
+          {"otherwise", otherwise_text(*decisive)},
+          {"found", ways ? to_page(ways->found) : json(nullptr)},
+          {"other", ways ? to_page(ways->otherwise) : json(nullptr)}};
+}
+
 json facts_of(const RunResult& result) {
   const sim::Report& report = result.report;
   json facts = json::array();
@@ -314,7 +331,7 @@ std::pair<std::string, std::string> verdict_of(const RunResult& result) {
 
 }  // namespace
 
-json make_page_data(const RunResult& result) {
+json make_page_data(const RunResult& result, const std::optional<DecisiveChoice>& decisive) {
   const sim::Report& report = result.report;
   const GroupedWaits waits = group_waits(report);
   json nodes = json::array();
@@ -339,6 +356,7 @@ json make_page_data(const RunResult& result) {
       {"verdict", verdict},
       {"more", more},
       {"advice", advice_of(result)},
+      {"decisive", to_page(decisive)},
       {"findings", std::move(findings)},
       {"handled", handled_to_page(report.handled)},
       {"handled_left_out", report.handled.size() - std::min(report.handled.size(), most_handled)},

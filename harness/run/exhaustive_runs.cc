@@ -274,17 +274,6 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
   ExhaustiveRuns(program, specification, may_go_on, exploration, jobs).run();
 }
 
-std::string decisive_text(const sim::EverySchedule& every) {
-  if (!every.decisive) return "";
-  std::string text = sim::wrapped("Decisive: " + sim::to_text(*every.decisive) + ".", "  ");
-  if (every.holds_otherwise)
-    text += sim::wrapped(*every.holds_otherwise ? "Decided the other way, the run holds."
-                                                : "Decided the other way, it fails, too.",
-                         "  ");
-  const std::string sides = every.continuations ? sim::to_text(*every.continuations) : "";
-  return sides.empty() ? text : text + '\n' + sides;
-}
-
 std::string why_not_proved(const sim::EverySchedule& every) {
   using End = sim::EverySchedule::End;
   switch (every.end) {

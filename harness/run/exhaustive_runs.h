@@ -33,10 +33,6 @@ void run_exhaustively(const Program& program, const RunSpecification& specificat
                       const std::function<bool()>& may_go_on, Exploration& exploration,
                       int jobs = 1);
 
-// In lines of 80 columns: what decided in the last run, whether it holds otherwise, and both ways
-// side by side. Empty where nothing did.
-std::string decisive_text(const sim::EverySchedule& every);
-
 // Why exhaustive runs have shown nothing: "the runs are too large to compare".
 std::string why_not_proved(const sim::EverySchedule& every);
 

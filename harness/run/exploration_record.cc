@@ -10,7 +10,6 @@
 #include "harness/run/run_file.h"
 #include "harness/text/number_text.h"
 #include "harness/text/version.h"
-#include "sim/further_runs/contest_text.h"
 #include "sim/text/json_fields.h"
 #include "sim/text/text_layout.h"
 
@@ -43,45 +42,6 @@ ExplorationCoverage coverage_from_json(const json& from) {
                             .fired = field<std::uint64_t>(counts, "fired"),
                             .places = field<std::set<std::string>>(counts, "places")};
   return coverage;
-}
-
-json to_json(const sim::Continuation& continuation) {
-  json deeds = json::array();
-  for (const auto& [context, did] : continuation.deeds)
-    deeds.push_back({{"context", context}, {"did", did}});
-  return {
-      {"deeds", std::move(deeds)}, {"further", continuation.further}, {"end", continuation.end}};
-}
-
-sim::Continuation continuation_from_json(const json& from) {
-  sim::Continuation continuation{.further = field<std::uint64_t>(from, "further"),
-                                 .end = field<std::string>(from, "end")};
-  for (const json& deed : sim::array_field(from, "deeds"))
-    continuation.deeds.push_back(
-        {field<std::string>(deed, "context"), field<std::string>(deed, "did")});
-  return continuation;
-}
-
-json to_json(const DecisiveChoice& decisive) {
-  json to = {
-      {"text", decisive.text},
-      {"holds_otherwise", decisive.holds_otherwise ? json(*decisive.holds_otherwise) : json()},
-      {"found", nullptr},
-      {"otherwise", nullptr}};
-  if (!decisive.continuations) return to;
-  to["found"] = to_json(decisive.continuations->found);
-  to["otherwise"] = to_json(decisive.continuations->otherwise);
-  return to;
-}
-
-DecisiveChoice decisive_choice_from_json(const json& from) {
-  DecisiveChoice decisive{.text = field<std::string>(from, "text")};
-  if (!sim::value_field(from, "holds_otherwise").is_null())
-    decisive.holds_otherwise = field<bool>(from, "holds_otherwise");
-  if (!sim::value_field(from, "found").is_null())
-    decisive.continuations = {continuation_from_json(sim::object_field(from, "found")),
-                              continuation_from_json(sim::object_field(from, "otherwise"))};
-  return decisive;
 }
 
 json to_json(const ExhaustiveSearch& search) {
@@ -174,13 +134,6 @@ std::string coverage_text(const ExplorationCoverage& coverage, bool has_faults) 
                     grouped(coverage.typed_errors), grouped(coverage.corrupted)),
         "  ");
   return text + kinds_table(coverage);
-}
-
-std::optional<DecisiveChoice> decisive_choice_of(const sim::EverySchedule& every) {
-  if (!every.decisive) return std::nullopt;
-  return DecisiveChoice{.text = sim::to_text(*every.decisive),
-                        .holds_otherwise = every.holds_otherwise,
-                        .continuations = every.continuations};
 }
 
 std::optional<ExhaustiveSearch> exhaustive_search_of(const Exploration& exploration) {

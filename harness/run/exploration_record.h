@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "harness/run/decisive_choice.h"
 #include "harness/run/exploration.h"
 #include "harness/run/shard.h"
 #include "harness/text/junit.h"
@@ -17,18 +18,6 @@ namespace gang::harness {
 
 inline constexpr std::string_view exploration_format = "gangsim exploration";
 inline constexpr int exploration_version = 1;
-
-// What makes the failure that exhaustive runs have found one. A value.
-struct DecisiveChoice {
-  std::string text;                     // "'loader' of rank 1 locked a mutex before rank 1 did"
-  std::optional<bool> holds_otherwise;  // whether the run holds that decides it the other way
-  std::optional<sim::Continuations> continuations;  // both ways, from where they part
-
-  friend bool operator==(const DecisiveChoice&, const DecisiveChoice&) = default;
-};
-
-// Of exhaustive runs that have found a failure; none: nothing else could have come of them.
-std::optional<DecisiveChoice> decisive_choice_of(const sim::EverySchedule& every);
 
 // How far exhaustive runs have come.
 struct ExhaustiveSearch {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/run/decisive_choice.h"
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/exploration_record.h"
 #include "harness/run/sampled_runs.h"
@@ -187,8 +188,7 @@ std::string schedule_text(const ExplainedFailure& failure) {
         fmt::format("Shrunk to world {} in {} of {}.", failure.result.world_size,
                     grouped(failure.steps, "step"), grouped(failure.attempts, "attempt")),
         "  ");
-  const std::string decisive = failure.every ? decisive_text(*failure.every) : "";
-  text += decisive;
+  if (failure.every) text += to_text(decisive_choice_of(*failure.every));
   if (!text.empty()) text += '\n';
   return failure.schedule->detours ? text + detours_text(failure) : text;
 }

@@ -62,6 +62,25 @@ class Exploration(unittest.TestCase):
         ended = explore(4, PROGRAMS / "python" / "gangs.py")
         self.assertEqual((ended.returncode, first_line(ended)), (0, ("PROVED", "1 schedule")))
 
+    def test_the_page_of_a_failure_shows_both_ways(self):
+        page = os.path.join(self.folder, "page.html")
+        # Found in the order that runs take by themselves, and in another one.
+        for peer in (1, 2):
+            program = self.program([
+                "if gang.rank: gang.send(one, 0)",
+                f"elif gang.recv(one).source_rank == {peer}: gang.recv(one, {peer})",
+                f"else: gang.recv(one, {peer})"])
+            found = explore(3, "--save-schedule", self.saved, "--report", page, program)
+            self.assertEqual(found.returncode, 1)
+            data = re.search(r'<script type="application/json" id="run">(.*?)</script>',
+                             pathlib.Path(page).read_text(), re.DOTALL).group(1)
+            decisive = json.loads(data)["decisive"]
+            self.assertIn(f"took the message of rank {peer}", decisive["text"])
+            self.assertIn("the run holds", decisive["otherwise"])
+            self.assertNotEqual(decisive["found"]["end"], "completed")
+            self.assertEqual(decisive["other"]["end"], "completed")
+            self.assertNotEqual(decisive["found"]["deeds"], decisive["other"]["deeds"])
+
     def test_the_order_that_hangs_is_found_and_can_be_repeated(self):
         # Whichever worker is first in a run by itself, the last one is not.
         program = self.program([

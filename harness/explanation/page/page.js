@@ -179,6 +179,26 @@ function summary_card(kind, heading, call) {
     call.location && element("p.quiet", {}, element("code", {}, call.location)));
 }
 
+function draw_way(kind, heading, way) {
+  const lines = way.deeds.map(([context, did]) => element("li", {},
+    element("strong", {}, "rank " + context), did));
+  if (way.further) lines.push(element("li", {}, "", `and ${way.further} more`));
+  return element("div." + kind, {}, element("h3", {}, heading), element("ol", {}, lines),
+                 element("p", {}, "→ " + way.end));
+}
+
+// What makes the failure one, and what the ranks concerned do if it is decided otherwise.
+function draw_decisive(main) {
+  const decisive = run.decisive;
+  if (!decisive) return;
+  const ways = decisive.found && element("div.card.parting.ways", {},
+    draw_way("odd", "As found", decisive.found),
+    draw_way("most", "The other way", decisive.other));
+  const text = decisive.text[0].toUpperCase() + decisive.text.slice(1) + ".";
+  main.append(section("The choice that decides", [text, decisive.otherwise].join(" ").trim(),
+                      ways || ""));
+}
+
 function draw_divergence(divergence) {
   const cards = [];
   const common = divergence.last_common;

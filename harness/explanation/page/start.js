@@ -4,6 +4,7 @@
 function draw_page() {
   const main = document.getElementById("main");
   draw_verdict();
+  draw_decisive(main);
   draw_findings(main);
   draw_blocked(main);
   draw_graph(main);

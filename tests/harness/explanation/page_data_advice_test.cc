@@ -26,6 +26,21 @@ TEST(PageAdvice, CallsInSwappedPlacesAreThere) {
   EXPECT_THAT(make_page_data(result)["advice"].dump(), testing::HasSubstr(R"(["Suspect","Rank 2)"));
 }
 
+TEST(PageAdvice, WhatDecidedAFailureIsThere) {
+  DecisiveChoice decisive{.text = "rank 1 came first", .holds_otherwise = true};
+  EXPECT_TRUE(make_page_data({})["decisive"].is_null());
+  json page = make_page_data({}, decisive)["decisive"];
+  EXPECT_EQ(page["text"], "rank 1 came first");
+  EXPECT_EQ(page["otherwise"], "Decided the other way, the run holds.");
+  EXPECT_TRUE(page["found"].is_null());
+  decisive.continuations = {{.deeds = {{"1", "sends"}}, .further = 2, .end = "deadlock"},
+                            {.end = "completed"}};
+  page = make_page_data({}, decisive)["decisive"];
+  EXPECT_EQ(page["found"], json::parse(R"({"deeds": [["1", "sends"]], "further": 2,
+                                           "end": "deadlock"})"));
+  EXPECT_EQ(page["other"]["end"], "completed");
+}
+
 TEST(PageAdvice, RealTimeIsThere) {
   RunResult result;
   result.real_time = {.irreproducible = "rank 1 waited", .long_waits = {{.ranks = {2, 3}}}};

@@ -342,18 +342,6 @@ TEST(ExhaustiveRuns, AnOutputThatDiffersWithoutAReasonIsNotRepeated) {
   EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::nondeterminism);
 }
 
-TEST(DecisiveText, SaysWhatHappensOtherwise) {
-  sim::EverySchedule every;
-  every.decisive.emplace();
-  EXPECT_THAT(decisive_text(every), testing::Not(HasSubstr("Decided the other way")));
-  every.holds_otherwise = true;
-  EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, the run holds."));
-  every.holds_otherwise = false;
-  EXPECT_THAT(decisive_text(every), HasSubstr("Decided the other way, it fails, too."));
-  every.continuations = {{.deeds = {{"7", "calls"}}, .end = "a"}, {.end = "b"}};
-  EXPECT_THAT(decisive_text(every), HasSubstr("fails, too.\n\n  rank  as found"));
-}
-
 TEST(ExhaustiveRuns, EachCaseOfFaultsIsRunOnce) {
   const Program program{
       .name = "meets", .description = "", .run = [](Rank& rank) { rank.root()->barrier(); }};
