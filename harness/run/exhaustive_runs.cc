@@ -163,6 +163,7 @@ class ExhaustiveRuns {
         harness::run(program_, guided_,
                      {.schedule = sim::Recording::on,
                       .outputs = faults_ ? KeepOutputs::data : KeepOutputs::digest_only,
+                      .is_shown = IsShown::only_if_it_fails,
                       .settles = false,
                       .clean = [this]() -> const Outputs& { return clean_; },
                       .guide = guide});
@@ -204,6 +205,7 @@ class ExhaustiveRuns {
   void fail(const RunResult& result, const sim::Guide* guide,
             std::optional<sim::Finding> finding = {}) {
     exploration_.failure = result;
+    exploration_.failure->reproduce = command();
     if (finding) exploration_.failure->report.findings.push_back(*std::move(finding));
     if (guide != nullptr && !guide->is_full()) exploration_.detours = sim::detours_of(guide->log());
   }
@@ -221,6 +223,8 @@ class ExhaustiveRuns {
       exploration_.failure = nondeterministic(result, "");
   }
 
+  std::string command() const { return to_command_line(guided_, "gangsim"); }
+
   RunResult diverged(std::uint64_t step) {
     const std::lock_guard lock{mutex_};
     return nondeterministic(made_.begin()->second,
@@ -234,6 +238,7 @@ class ExhaustiveRuns {
       return replay(program_, result.specification, result.report.schedule,
                     {.trace = sim::Recording::on, .settles = false});
     };
+    result.reproduce = command();
     const RunResult first = repeat();
     std::optional<sim::Finding> finding;
     for (int i = 0; i < most_repeats && !finding; ++i)

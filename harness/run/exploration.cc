@@ -62,10 +62,6 @@ void ExplorationCoverage::add(const ExplorationCoverage& other) {
   }
 }
 
-bool is_failure(const RunResult& result) {
-  return result.specification.faults ? !result.uncontained.empty() : !result.holds();
-}
-
 Exploration explore(const Program& program, const RunSpecification& specification,
                     const ExplorationOptions& options, const ExplorationProgress& progress) {
   const auto began = std::chrono::steady_clock::now();
@@ -79,7 +75,7 @@ Exploration explore(const Program& program, const RunSpecification& specificatio
     run_exhaustively(
         program, specification,
         [&] {
-          reporter.report(exploration.coverage);
+          reporter.report([&]() -> const auto& { return exploration.coverage; });
           const bool has_time =
               !options.budget || std::chrono::steady_clock::now() - began < *options.budget / share;
           return exploration.coverage.runs < (options.schedules + share - 1) / share && has_time;

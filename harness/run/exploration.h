@@ -122,10 +122,6 @@ struct Exploration {
   std::uint64_t fault_cases = 0;            // ways in which faults came about in exhaustive runs
 };
 
-// Whether a run is one that an exploration looks for: with faults, a run that did not contain them;
-// without, a run that does not hold.
-bool is_failure(const RunResult& result);
-
 // Runs `program` under one schedule of each class of equivalent ones, or once per seed, until a run
 // fails. The failure does not depend on the number of jobs. `progress` is called now and then, from
 // one thread, with the coverage so far. Throws what run throws.

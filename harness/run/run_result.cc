@@ -90,6 +90,10 @@ void add_real_time(const RealTime& time, sim::MarkedText& text) {
 
 }  // namespace
 
+bool is_failure(const RunResult& result) {
+  return result.specification.faults ? !result.uncontained.empty() : !result.holds();
+}
+
 std::string decisive_text(const RunResult& result) {
   if (result.decisive.empty()) return "";
   return result.decisive + ". Decided the other way, the run holds.";

@@ -140,9 +140,9 @@ void look_around(const Backend& backend, const Launch& launch, const Program& pr
   result.decisive = seen.decisive;
 }
 
-// The program on gangs that verify what the specification says.
-Program verifying(const Program& program, const RunSpecification& specification) {
-  if (specification.verify == Verification::none) return program;
+// The program on gangs that verify what the specification says, if that is anything.
+std::optional<Program> verifying(const Program& program, const RunSpecification& specification) {
+  if (specification.verify == Verification::none) return std::nullopt;
   Program verified = program;
   verified.run = [run = program.run](Rank& rank) {
     const std::shared_ptr<Gang> root = make_replica_verifying_gang(rank.root());
@@ -152,10 +152,11 @@ Program verifying(const Program& program, const RunSpecification& specification)
   return verified;
 }
 
-RunResult run_along(const Program& unverified, const RunSpecification& specification,
+RunResult run_along(const Program& given, const RunSpecification& specification,
                     const std::optional<sim::Schedule>& schedule, const RunRecording& recording,
                     std::string_view binary) {
-  const Program program = verifying(unverified, specification);
+  const std::optional<Program> verified = verifying(given, specification);
+  const Program& program = verified ? *verified : given;
   const Backend& backend = require_backend(specification.backend);
   const ParameterValues parameters{program.parameters, specification.parameters};
   const int world_size = specification.world_size.value_or(program.default_world_size);
@@ -180,8 +181,7 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
                    .specification = specification,
                    .world_size = world_size,
                    .outputs = recorder.take_outputs(),
-                   .notes = recorder.take_notes(),
-                   .reproduce = to_command_line(specification, binary)};
+                   .notes = recorder.take_notes()};
   result.specification.world_size = world_size;
   const sim::Certainty* const certainty = sim::certainty_of(result.report);
   const sim::Schedules happens_in =
@@ -205,6 +205,8 @@ RunResult run_along(const Program& unverified, const RunSpecification& specifica
     add_wrong_results(program, recorder.wrong_results(), result.outputs, result.report);
     if (options.faults) watch.judge(recording.clean, result);
   }
+  if (recording.is_shown == IsShown::always || is_failure(result))
+    result.reproduce = to_command_line(specification, binary);
   return result;
 }
 

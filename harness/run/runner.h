@@ -20,6 +20,9 @@ class Guide;
 
 namespace gang::harness {
 
+// Of many runs only those that fail are shown: RunResult::reproduce of the others is empty.
+enum class IsShown : std::uint8_t { always, only_if_it_fails };
+
 // What a run keeps besides its report; nothing of it changes the run.
 struct RunRecording {
   sim::Recording trace = sim::Recording::off;
@@ -27,6 +30,7 @@ struct RunRecording {
   sim::Recording timeline = sim::Recording::off;
   KeepOutputs outputs = KeepOutputs::digest_only;
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
+  IsShown is_shown = IsShown::always;
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
   // Which neighbours of the run are made then. Of all, where it has no faults, the result tells the
@@ -45,7 +49,7 @@ struct RunResult {
   int world_size = 1;              // 0: not known, of a run that was not made here
   Outputs outputs;
   std::vector<std::string> notes = {};  // by rank, of Rank::note; empty where there is none
-  std::string reproduce;                // the command that does the same
+  std::string reproduce;  // the command that does the same; empty if nobody is shown the run
   // This run is a proof: without faults, no schedule of the program ends otherwise.
   bool is_in_every_schedule = false;
   // Where another one may: how many choices decide that, and the command that tries them. 0: they
@@ -61,6 +65,10 @@ struct RunResult {
   // Completed without any finding.
   bool holds() const noexcept { return report.holds(); }
 };
+
+// Whether a run is one that an exploration looks for: with faults, a run that did not contain them;
+// without, a run that does not hold.
+bool is_failure(const RunResult& result);
 
 // Runs `program` from creation to verdict. Blocks. `binary` is what `reproduce` begins with.
 //

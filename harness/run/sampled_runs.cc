@@ -111,7 +111,7 @@ class Runs {
   }
 
   RunResult run_seed(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide,
-                     sim::Recording schedule) {
+                     sim::Recording schedule, IsShown is_shown = IsShown::always) {
     RunSpecification specification = specification_;
     specification.options.seed += index;
     if (is_guided(sampling_))
@@ -120,6 +120,7 @@ class Runs {
     // Further runs would use up a guide that chooses.
     return run(program_, specification,
                {.schedule = schedule,
+                .is_shown = is_shown,
                 .settles = !is_guided(sampling_),
                 .neighbours = sim::Neighbours::none,
                 .clean = clean_outputs(program_, specification),
@@ -127,7 +128,7 @@ class Runs {
   }
 
   void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {
-    RunResult result = run_seed(index, guide, sim::Recording::off);
+    RunResult result = run_seed(index, guide, sim::Recording::off, IsShown::only_if_it_fails);
     const bool fails = is_failure(result);
     const bool has_class = is_watched_ && !guide->is_full();
     const std::uint64_t step_class = has_class ? class_of(*guide, result.report) : 0;
@@ -264,10 +265,14 @@ bool decides_something_else(const std::optional<sim::EverySchedule>& every) {
 
 }  // namespace
 
-void ProgressReporter::report(const ExplorationCoverage& coverage) {
+bool ProgressReporter::is_due() {
   const auto now = std::chrono::steady_clock::now();
-  if (!progress_ || now < next_) return;
+  if (now < next_) return false;
   next_ = now + std::chrono::milliseconds(200);
+  return true;
+}
+
+void ProgressReporter::tell(const ExplorationCoverage& coverage) {
   ExplorationCoverage all = before_;
   all.add(coverage);
   progress_(all);
@@ -296,7 +301,7 @@ Exploration run_sampled(const Program& program, const RunSpecification& specific
   const Sampling sampling = choose_sampling(program, specification, options, every);
   Runs runs{program, specification, options, sampling};
   if (options.jobs == 1) {
-    runs.work([&] { reporter.report(runs.coverage()); });
+    runs.work([&] { reporter.report([&] { return runs.coverage(); }); });
     return runs.take();
   }
   std::atomic<int> working{options.jobs};
@@ -309,7 +314,7 @@ Exploration run_sampled(const Program& program, const RunSpecification& specific
       });
     while (working.load() > 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      reporter.report(runs.coverage());
+      reporter.report([&] { return runs.coverage(); });
     }
   }
   return runs.take();

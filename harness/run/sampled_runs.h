@@ -13,12 +13,19 @@ class ProgressReporter {
  public:
   explicit ProgressReporter(const ExplorationProgress& progress) : progress_(progress) {}
 
-  void report(const ExplorationCoverage& coverage);
+  // Calls `coverage()` where it is time, which it is not after most runs.
+  template <typename Coverage>
+  void report(const Coverage& coverage) {
+    if (progress_ && is_due()) tell(coverage());
+  }
 
   // What is reported from now on comes on top of `coverage`.
   void go_on_after(const ExplorationCoverage& coverage) { before_ = coverage; }
 
  private:
+  bool is_due();
+  void tell(const ExplorationCoverage& coverage);
+
   const ExplorationProgress& progress_;
   ExplorationCoverage before_;
   std::chrono::steady_clock::time_point next_ =

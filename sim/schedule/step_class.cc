@@ -1,9 +1,9 @@
 #include "sim/schedule/step_class.h"
 
-#include <map>
 #include <vector>
 
 #include "gang/hash.h"
+#include "sim/schedule/key_table.h"
 
 namespace gang::sim {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 // What contexts did to one object: the writes in their order, and between two of them what looks
 // saw of arrivals; the rest in any order.
 struct ObjectOrder {
+  StepKey object = 0;
   std::uint64_t order = 0;
   std::uint64_t reads = 0;
   std::uint64_t arrivals = 0;
   std::uint64_t looks = 0;
-  std::map<TaskId, std::uint64_t> made;  // accesses, by context
 
-  void add(AccessMode mode, TaskId task, StepKey context) {
-    const std::uint64_t which = splitmix64(context, ++made[task]);
+  // `which` names the access among those to the object.
+  void add(AccessMode mode, std::uint64_t which) {
     switch (mode) {
       case AccessMode::read:
         reads += mixed(which);
@@ -38,10 +38,26 @@ struct ObjectOrder {
   }
 
   std::uint64_t digest() const {
-    std::uint64_t all = order;
+    std::uint64_t all = splitmix64(object, order);
     for (const std::uint64_t part : {reads, arrivals, looks}) all = splitmix64(all, part);
     return all;
   }
+};
+
+// A value for each key, as in a map.
+template <typename T>
+class Numbered {
+ public:
+  T& operator[](StepKey key) {
+    const std::uint32_t number = numbers_.number_of(key);
+    if (number == values_.size()) values_.emplace_back();
+    return values_[number];
+  }
+  const std::vector<T>& all() const noexcept { return values_; }
+
+ private:
+  KeyTable numbers_;
+  std::vector<T> values_;
 };
 
 }  // namespace
@@ -49,16 +65,21 @@ struct ObjectOrder {
 std::uint64_t class_of(const StepLog& log) { return class_of(log, log.any_receives); }
 
 std::uint64_t class_of(const StepLog& log, const AnyReceives& known) {
-  std::map<StepKey, ObjectOrder> objects;
+  Numbered<ObjectOrder> objects;
+  Numbered<std::uint64_t> made;  // accesses of a context to an object
   std::vector<UsedObject> of_access;
   for (const Access& access : log.accesses) {
     of_access.clear();
     add_objects(access, known, of_access);
-    for (const auto& [key, mode] : of_access)
-      objects[key].add(mode, access.task, log.contexts[access.task]);
+    const StepKey context = log.contexts[access.task];
+    for (const auto& [key, mode] : of_access) {
+      ObjectOrder& object = objects[key];
+      object.object = key;
+      object.add(mode, splitmix64(context, ++made[splitmix64(key, context)]));
+    }
   }
   std::uint64_t digest = 0;
-  for (const auto& [key, object] : objects) digest = splitmix64(digest, key ^ object.digest());
+  for (const ObjectOrder& object : objects.all()) digest += object.digest();
   return digest;
 }
 

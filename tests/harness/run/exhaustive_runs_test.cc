@@ -340,6 +340,7 @@ TEST(ExhaustiveRuns, AnOutputThatDiffersWithoutAReasonIsNotRepeated) {
   ASSERT_TRUE(found.failure);
   ASSERT_FALSE(found.failure->report.findings.empty());
   EXPECT_EQ(found.failure->report.findings[0].id, sim::finding_id::nondeterminism);
+  EXPECT_THAT(found.failure->reproduce, testing::StartsWith("gangsim run counts --world 2 "));
 }
 
 TEST(ExhaustiveRuns, EachCaseOfFaultsIsRunOnce) {

@@ -33,6 +33,17 @@ TEST(Run, GivesTheSameResultForTheSameSpecification) {
   EXPECT_EQ(first.report.trace.digest, second.report.trace.digest);
 }
 
+TEST(Run, OfManyRunsOnlyThoseThatFailHaveACommand) {
+  const RunSpecification specification{.program = "test", .world_size = 2};
+  const auto command_of = [&](Program::Run body, IsShown is_shown) {
+    return run(program_of(std::move(body)), specification, {.is_shown = is_shown}).reproduce;
+  };
+  const auto fail = [](Rank& rank) { rank.wrong_result("Nothing adds up."); };
+  EXPECT_EQ(command_of(sum_ranks, IsShown::always), "gangsim run test --world 2 --seed 1");
+  EXPECT_EQ(command_of(sum_ranks, IsShown::only_if_it_fails), "");
+  EXPECT_EQ(command_of(fail, IsShown::only_if_it_fails), "gangsim run test --world 2 --seed 1");
+}
+
 TEST(Run, TakesTheWorldOfTheProgramWhereNoneIsGiven) {
   Program program = program_of(sum_ranks);
   program.default_world_size = 5;

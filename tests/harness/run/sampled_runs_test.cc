@@ -200,10 +200,12 @@ TEST(ProgressReporter, DoesNotTellOfEveryRun) {
   };
   ProgressReporter reporter(progress);
   reporter.go_on_after({.runs = 100});
-  reporter.report({.runs = 1});
+  std::uint64_t runs = 1;
+  const auto coverage = [&runs] { return ExplorationCoverage{.runs = runs}; };
+  reporter.report(coverage);
   EXPECT_THAT(told, testing::IsEmpty());
   std::this_thread::sleep_for(std::chrono::milliseconds(220));
-  for (std::uint64_t runs = 2; runs < 5; ++runs) reporter.report({.runs = runs});
+  for (runs = 2; runs < 5; ++runs) reporter.report(coverage);
   EXPECT_THAT(told, testing::ElementsAre(102));
 }
 
