@@ -276,21 +276,12 @@ json advice_of(const RunResult& result) {
   return advice;
 }
 
-json to_page(const sim::Continuation& continuation) {
-  json deeds = json::array();
-  for (const sim::Deed& deed : continuation.deeds) deeds.push_back({deed.context, deed.did});
-  return {
-      {"deeds", std::move(deeds)}, {"further", continuation.further}, {"end", continuation.end}};
-}
-
-// Null, or the choice and both ways, which are null where they are not known.
+// Null where nothing is known to decide.
 json to_page(const std::optional<DecisiveChoice>& decisive) {
   if (!decisive) return nullptr;
-  const auto& ways = decisive->continuations;
-  return {{"text", decisive->text},
-          {"otherwise", otherwise_text(*decisive)},
-          {"found", ways ? to_page(ways->found) : json(nullptr)},
-          {"other", ways ? to_page(ways->otherwise) : json(nullptr)}};
+  json page = to_json(*decisive);
+  page["consequence"] = otherwise_text(*decisive);
+  return page;
 }
 
 json facts_of(const RunResult& result) {

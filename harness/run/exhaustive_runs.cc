@@ -163,7 +163,7 @@ class ExhaustiveRuns {
         harness::run(program_, guided_,
                      {.schedule = sim::Recording::on,
                       .outputs = faults_ ? KeepOutputs::data : KeepOutputs::digest_only,
-                      .is_shown = IsShown::only_if_it_fails,
+                      .shown = Shown::only_if_it_fails,
                       .settles = false,
                       .clean = [this]() -> const Outputs& { return clean_; },
                       .guide = guide});

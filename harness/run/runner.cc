@@ -205,7 +205,7 @@ RunResult run_along(const Program& given, const RunSpecification& specification,
     add_wrong_results(program, recorder.wrong_results(), result.outputs, result.report);
     if (options.faults) watch.judge(recording.clean, result);
   }
-  if (recording.is_shown == IsShown::always || is_failure(result))
+  if (recording.shown == Shown::always || is_failure(result))
     result.reproduce = to_command_line(specification, binary);
   return result;
 }

@@ -21,7 +21,7 @@ class Guide;
 namespace gang::harness {
 
 // Of many runs only those that fail are shown: RunResult::reproduce of the others is empty.
-enum class IsShown : std::uint8_t { always, only_if_it_fails };
+enum class Shown : std::uint8_t { always, only_if_it_fails };
 
 // What a run keeps besides its report; nothing of it changes the run.
 struct RunRecording {
@@ -30,7 +30,7 @@ struct RunRecording {
   sim::Recording timeline = sim::Recording::off;
   KeepOutputs outputs = KeepOutputs::digest_only;
   const RankLog* log = nullptr;  // gets what the ranks log; borrowed
-  IsShown is_shown = IsShown::always;
+  Shown shown = Shown::always;
   // Whether further runs may settle what one leaves open. Otherwise it stays open.
   bool settles = true;
   // Which neighbours of the run are made then. Of all, where it has no faults, the result tells the

@@ -111,7 +111,7 @@ class Runs {
   }
 
   RunResult run_seed(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide,
-                     sim::Recording schedule, IsShown is_shown = IsShown::always) {
+                     sim::Recording schedule, Shown shown = Shown::always) {
     RunSpecification specification = specification_;
     specification.options.seed += index;
     if (is_guided(sampling_))
@@ -120,7 +120,7 @@ class Runs {
     // Further runs would use up a guide that chooses.
     return run(program_, specification,
                {.schedule = schedule,
-                .is_shown = is_shown,
+                .shown = shown,
                 .settles = !is_guided(sampling_),
                 .neighbours = sim::Neighbours::none,
                 .clean = clean_outputs(program_, specification),
@@ -128,7 +128,7 @@ class Runs {
   }
 
   void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {
-    RunResult result = run_seed(index, guide, sim::Recording::off, IsShown::only_if_it_fails);
+    RunResult result = run_seed(index, guide, sim::Recording::off, Shown::only_if_it_fails);
     const bool fails = is_failure(result);
     const bool has_class = is_watched_ && !guide->is_full();
     const std::uint64_t step_class = has_class ? class_of(*guide, result.report) : 0;

@@ -76,10 +76,10 @@ class Exploration(unittest.TestCase):
                              pathlib.Path(page).read_text(), re.DOTALL).group(1)
             decisive = json.loads(data)["decisive"]
             self.assertIn(f"took the message of rank {peer}", decisive["text"])
-            self.assertIn("the run holds", decisive["otherwise"])
+            self.assertIn("the run holds", decisive["consequence"])
             self.assertNotEqual(decisive["found"]["end"], "completed")
-            self.assertEqual(decisive["other"]["end"], "completed")
-            self.assertNotEqual(decisive["found"]["deeds"], decisive["other"]["deeds"])
+            self.assertEqual(decisive["otherwise"]["end"], "completed")
+            self.assertNotEqual(decisive["found"]["deeds"], decisive["otherwise"]["deeds"])
 
     def test_the_order_that_hangs_is_found_and_can_be_repeated(self):
         # Whichever worker is first in a run by itself, the last one is not.

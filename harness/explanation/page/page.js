@@ -180,7 +180,7 @@ function summary_card(kind, heading, call) {
 }
 
 function draw_way(kind, heading, way) {
-  const lines = way.deeds.map(([context, did]) => element("li", {},
+  const lines = way.deeds.map(({context, did}) => element("li", {},
     element("strong", {}, "rank " + context), did));
   if (way.further) lines.push(element("li", {}, "", `and ${way.further} more`));
   return element("div." + kind, {}, element("h3", {}, heading), element("ol", {}, lines),
@@ -193,9 +193,9 @@ function draw_decisive(main) {
   if (!decisive) return;
   const ways = decisive.found && element("div.card.parting.ways", {},
     draw_way("odd", "As found", decisive.found),
-    draw_way("most", "The other way", decisive.other));
+    draw_way("most", "The other way", decisive.otherwise));
   const text = decisive.text[0].toUpperCase() + decisive.text.slice(1) + ".";
-  main.append(section("The choice that decides", [text, decisive.otherwise].join(" ").trim(),
+  main.append(section("The choice that decides", [text, decisive.consequence].join(" ").trim(),
                       ways || ""));
 }
 

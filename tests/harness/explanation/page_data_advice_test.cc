@@ -31,14 +31,14 @@ TEST(PageAdvice, WhatDecidedAFailureIsThere) {
   EXPECT_TRUE(make_page_data({})["decisive"].is_null());
   json page = make_page_data({}, decisive)["decisive"];
   EXPECT_EQ(page["text"], "rank 1 came first");
-  EXPECT_EQ(page["otherwise"], "Decided the other way, the run holds.");
+  EXPECT_EQ(page["consequence"], "Decided the other way, the run holds.");
   EXPECT_TRUE(page["found"].is_null());
   decisive.continuations = {{.deeds = {{"1", "sends"}}, .further = 2, .end = "deadlock"},
                             {.end = "completed"}};
   page = make_page_data({}, decisive)["decisive"];
-  EXPECT_EQ(page["found"], json::parse(R"({"deeds": [["1", "sends"]], "further": 2,
-                                           "end": "deadlock"})"));
-  EXPECT_EQ(page["other"]["end"], "completed");
+  EXPECT_EQ(page["found"]["deeds"], json::parse(R"([{"context": "1", "did": "sends"}])"));
+  EXPECT_EQ(page["found"]["end"], "deadlock");
+  EXPECT_EQ(page["otherwise"]["end"], "completed");
 }
 
 TEST(PageAdvice, RealTimeIsThere) {

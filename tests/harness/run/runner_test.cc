@@ -35,13 +35,13 @@ TEST(Run, GivesTheSameResultForTheSameSpecification) {
 
 TEST(Run, OfManyRunsOnlyThoseThatFailHaveACommand) {
   const RunSpecification specification{.program = "test", .world_size = 2};
-  const auto command_of = [&](Program::Run body, IsShown is_shown) {
-    return run(program_of(std::move(body)), specification, {.is_shown = is_shown}).reproduce;
+  const auto command_of = [&](Program::Run body, Shown shown) {
+    return run(program_of(std::move(body)), specification, {.shown = shown}).reproduce;
   };
   const auto fail = [](Rank& rank) { rank.wrong_result("Nothing adds up."); };
-  EXPECT_EQ(command_of(sum_ranks, IsShown::always), "gangsim run test --world 2 --seed 1");
-  EXPECT_EQ(command_of(sum_ranks, IsShown::only_if_it_fails), "");
-  EXPECT_EQ(command_of(fail, IsShown::only_if_it_fails), "gangsim run test --world 2 --seed 1");
+  EXPECT_EQ(command_of(sum_ranks, Shown::always), "gangsim run test --world 2 --seed 1");
+  EXPECT_EQ(command_of(sum_ranks, Shown::only_if_it_fails), "");
+  EXPECT_EQ(command_of(fail, Shown::only_if_it_fails), "gangsim run test --world 2 --seed 1");
 }
 
 TEST(Run, TakesTheWorldOfTheProgramWhereNoneIsGiven) {
