@@ -5,15 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "gang/fake_gang.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 
 TEST(BroadcastFlag, IsOneBroadcastOfABool) {
-  RecordingGang gang(4, 1);
+  CapturingGang gang(4, 1);
   gang.reaction = [](Operation& operation) { *operation.output.data() = std::byte{1}; };
   EXPECT_TRUE(broadcast_flag(gang, false, 3, CallSite::at("program.toml", 5)));
   EXPECT_EQ(to_string(gang.only().collective()), "broadcast #0 bool[] from rank 3");
@@ -21,7 +21,7 @@ TEST(BroadcastFlag, IsOneBroadcastOfABool) {
 }
 
 TEST(BroadcastFlag, SourcesOutsideTheGangAreRefused) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   EXPECT_THROW(broadcast_flag(gang, true, 4), InvalidArgument);
   EXPECT_TRUE(gang.sent.empty());
 }
@@ -37,7 +37,7 @@ TEST(BroadcastFlag, WorksOnAnyImaginaryRank) {
 
 // fairseq2's B20: each rank used the type of its own value, and floats were f32.
 TEST(AllSum, IntegersStayIntegersOf64Bits) {
-  RecordingGang gang;
+  CapturingGang gang;
   all_sum(gang, 1);
   all_sum(gang, std::int64_t{1} << 40);
   for (const test::Sent& sent : gang.sent)
@@ -48,14 +48,14 @@ TEST(AllSum, IntegersStayIntegersOf64Bits) {
 }
 
 TEST(AllSum, FloatsAreSummedInF64) {
-  RecordingGang gang;
+  CapturingGang gang;
   all_sum(gang, 0.5);
   EXPECT_EQ(to_string(gang.only().collective()), "all_reduce #0 sum f64[]");
   EXPECT_EQ(all_sum(*make_fake_gang({.size = 4}), 0.25), 1.0);
 }
 
 TEST(AllSum, TheCallSiteIsTheCallers) {
-  RecordingGang gang;
+  CapturingGang gang;
   all_sum(gang, 1);
   EXPECT_EQ(to_string(gang.only().collective().call_site),
             "agreement_test.cc:" + std::to_string(__LINE__ - 2));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
@@ -32,7 +32,7 @@ TEST(Duration, NegativeOnesKeepTheirSign) { EXPECT_EQ(to_string(-5s), "-5 s"); }
 TEST(Duration, NoTimeoutIsPrintedInWords) { EXPECT_EQ(to_string(no_timeout), "no timeout"); }
 
 TEST(Duration, OperationsMayTakeFifteenMinutesUnlessToldOtherwise) {
-  test::RecordingGang gang;
+  test::CapturingGang gang;
   EXPECT_EQ(gang.timeout(), 15min);
   gang.barrier();
   EXPECT_EQ(gang.only().operation.timeout, 15min);

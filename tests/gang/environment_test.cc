@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {

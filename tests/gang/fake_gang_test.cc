@@ -11,7 +11,7 @@
 #include "gang/half.h"
 #include "gang/object.h"
 #include "gang/reduction.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "gang/fake_gang.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 
 // Records what passes through; refuses barriers on request.
 class NotingGang final : public ForwardingGang {
@@ -37,7 +37,7 @@ class NotingGang final : public ForwardingGang {
 
 class ForwardingGangTest : public testing::Test {
  protected:
-  std::shared_ptr<RecordingGang> inner_ = std::make_shared<RecordingGang>(4, 2);
+  std::shared_ptr<CapturingGang> inner_ = std::make_shared<CapturingGang>(4, 2);
   std::shared_ptr<std::vector<std::string>> notes_ = std::make_shared<std::vector<std::string>>();
   std::shared_ptr<NotingGang> gang_ = std::make_shared<NotingGang>(inner_, notes_);
 };
@@ -89,7 +89,7 @@ TEST_F(ForwardingGangTest, AfterIsNotCalledWhenTheInnerGangThrows) {
 }
 
 TEST_F(ForwardingGangTest, ChildrenAreWrapped) {
-  const auto child = std::make_shared<RecordingGang>(2);
+  const auto child = std::make_shared<CapturingGang>(2);
   inner_->reaction = [&child](Operation& operation) { *operation.created = child; };
   const auto created = gang_->create_gang(std::vector{2, 3});
   const auto split = gang_->split({.color = 0});
@@ -123,7 +123,7 @@ TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesIt) {
 }
 
 TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesTheInnerChildren) {
-  const auto child = std::make_shared<RecordingGang>(2);
+  const auto child = std::make_shared<CapturingGang>(2);
   inner_->reaction = [&child](Operation& operation) { *operation.created = child; };
   const auto wrapped = gang_->create_gang(std::vector{2, 3});
   inner_->close();
@@ -134,7 +134,7 @@ TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesTheInnerChildren) {
 TEST_F(ForwardingGangTest, AnotherGangIsDecoratedAsTheWholeStackIs) {
   const auto outer_notes = std::make_shared<std::vector<std::string>>();
   NotingGang outer(gang_, outer_notes);
-  const auto other = outer.decorated(std::make_shared<RecordingGang>(2));
+  const auto other = outer.decorated(std::make_shared<CapturingGang>(2));
   other->barrier();
   EXPECT_EQ(notes_->size(), 2u);
   EXPECT_EQ(outer_notes->size(), 2u);

@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/object.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 using std::chrono_literals::operator""ms;
 
 TEST(GangBroadcast, IsInPlaceFromItsSource) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   std::array<std::int64_t, 3> values{};
   gang.broadcast(view(values), 1);
   EXPECT_EQ(to_string(gang.only().collective()), "broadcast #0 i64[3] from rank 1");
@@ -23,7 +23,7 @@ TEST(GangBroadcast, IsInPlaceFromItsSource) {
 }
 
 TEST(GangBroadcast, TheSourceIsRankZeroUnlessGiven) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   float value = 0;
   gang.broadcast(view_of(value));
   EXPECT_EQ(gang.only().collective().peer, 0);
@@ -34,7 +34,7 @@ TEST(GangBroadcast, TheSourceIsRankZeroUnlessGiven) {
 TEST(GangBroadcast, TheSourceIsARankOfThisGangNotOfTheRoot) {
   auto info = std::make_shared<GangInfo>(*test::make_info(4, "dp"));
   info->root_ranks = {1, 3, 5, 7};
-  RecordingGang gang(info, 0);
+  CapturingGang gang(info, 0);
   float value = 0;
   for (int rank = 0; rank < 4; ++rank) {
     gang.broadcast(view_of(value), rank);
@@ -46,7 +46,7 @@ TEST(GangBroadcast, TheSourceIsARankOfThisGangNotOfTheRoot) {
 }
 
 TEST(GangBroadcast, StartedFormsAreDescribedTheSameWay) {
-  RecordingGang gang;
+  CapturingGang gang;
   float value = 0;
   Work work = gang.start_broadcast(view_of(value), 3);
   gang.broadcast(view_of(value), 3);
@@ -56,7 +56,7 @@ TEST(GangBroadcast, StartedFormsAreDescribedTheSameWay) {
 }
 
 TEST(GangBroadcastObjects, TheSourceSendsPackedBytesAndKeepsItsObjects) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   std::vector<Object> objects = {1, "two", {{"three", 3}}};
   const std::vector<Object> before = objects;
   std::vector<Object> packed;
@@ -69,7 +69,7 @@ TEST(GangBroadcastObjects, TheSourceSendsPackedBytesAndKeepsItsObjects) {
 }
 
 TEST(GangBroadcastObjects, OthersGetTheObjectsInPlace) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   const std::vector<Object> sent = {"new", 1.5};
   gang.reaction = [&sent](Operation& operation) {
     EXPECT_TRUE(operation.packed->empty());
@@ -81,14 +81,14 @@ TEST(GangBroadcastObjects, OthersGetTheObjectsInPlace) {
 }
 
 TEST(GangBroadcastObjects, ObjectsStayIfTheBackendSaysThatTheyAreEqual) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   std::vector<Object> objects = {"mine"};
   gang.broadcast_objects(objects);
   EXPECT_EQ(objects, std::vector<Object>{"mine"});
 }
 
 TEST(GangBroadcastObjects, ADifferentNumberOfObjectsIsAMismatchOfTheSource) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   gang.reaction = [](Operation& operation) {
     *operation.packed = pack_objects(std::vector<Object>{1, 2, 3});
   };
@@ -104,7 +104,7 @@ TEST(GangBroadcastObjects, ADifferentNumberOfObjectsIsAMismatchOfTheSource) {
 }
 
 TEST(GangBroadcastObjects, DamagedBytesAreCorrupt) {
-  RecordingGang gang(4, 2);
+  CapturingGang gang(4, 2);
   gang.reaction = [](Operation& operation) { operation.packed->push_back(std::byte{0xc1}); };
   std::vector<Object> objects(1);
   try {
@@ -116,7 +116,7 @@ TEST(GangBroadcastObjects, DamagedBytesAreCorrupt) {
 }
 
 TEST(GangBroadcastObjects, SourcesOutsideTheGangAreRefused) {
-  RecordingGang gang;
+  CapturingGang gang;
   std::vector<Object> objects(1);
   EXPECT_THROW(gang.broadcast_objects(objects, 4), InvalidArgument);
   EXPECT_THROW(gang.broadcast_objects(objects, -1), InvalidArgument);
@@ -124,14 +124,14 @@ TEST(GangBroadcastObjects, SourcesOutsideTheGangAreRefused) {
 }
 
 TEST(GangBarrier, CarriesNoTensor) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.barrier();
   EXPECT_EQ(to_string(gang.only().collective()), "barrier #0");
   EXPECT_EQ(gang.only().collective().count, 0);
 }
 
 TEST(GangMonitoredBarrier, HasItsOwnTimeout) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.monitored_barrier(20ms, Gang::MissingRanks::first, {.timeout = no_timeout});
   EXPECT_EQ(gang.only().operation.timeout, Duration(20ms));
   EXPECT_EQ(gang.only().collective().kind, OperationKind::monitored_barrier);
@@ -141,7 +141,7 @@ TEST(GangMonitoredBarrier, HasItsOwnTimeout) {
 }
 
 TEST(GangMonitoredBarrier, NamesTheFirstMissingRankOrAll) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.monitored_barrier(20ms);
   gang.monitored_barrier(20ms, Gang::MissingRanks::all);
   EXPECT_FALSE(gang.sent[0].operation.wait_all_ranks);

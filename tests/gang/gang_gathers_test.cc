@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
+using test::CapturingGang;
 using test::message_of;
-using test::RecordingGang;
 
 class GangGathers : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class GangGathers : public testing::Test {
   std::array<float, 32> memory_{};
   std::array<float, 6> chunk_memory_{};
   const TensorView chunk_ = view(chunk_memory_, {2, 3});
-  RecordingGang gang_{4, 2};
+  CapturingGang gang_{4, 2};
 };
 
 TEST_F(GangGathers, AllGatherTakesAStackOrAConcatenation) {

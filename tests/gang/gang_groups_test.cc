@@ -6,36 +6,36 @@
 
 #include "gang/fake_gang.h"
 #include "gang/forwarding_gang.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 using std::chrono_literals::operator""ms;
 
 std::uint64_t detail_of(std::vector<int> ranks) {
-  RecordingGang gang(8);
+  CapturingGang gang(8);
   gang.create_gang(ranks);
   return gang.only().collective().detail;
 }
 
 TEST(CreateGang, PassesTheRanksOnInTheirOrder) {
-  RecordingGang gang(8);
+  CapturingGang gang(8);
   gang.create_gang(std::vector{4, 0, 2}, {.name = "odd", .timeout = 20ms});
   EXPECT_EQ(gang.only().ranks, (std::vector{4, 0, 2}));
   EXPECT_EQ(to_string(gang.only().collective()), "create_gang #0 of 3 ranks");
 }
 
 TEST(Shrink, IsNotSupportedUnlessTheBackendCan) {
-  RecordingGang gang(2);
+  CapturingGang gang(2);
   EXPECT_EQ(test::message_of<NotSupported>([&gang] { gang.shrink(); }),
             "shrink on " + label_of(gang.info()) + ": backend " + gang.info().backend +
                 " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
 TEST(Shrink, ChecksItsDurationsAndThatTheGangIsOpen) {
-  RecordingGang gang(2);
+  CapturingGang gang(2);
   EXPECT_THROW(gang.shrink({.timeout = Duration(0)}), InvalidArgument);
   EXPECT_THROW(gang.shrink({.grace = Duration(0)}), InvalidArgument);
   EXPECT_THROW(gang.shrink({.grace = no_timeout}), InvalidArgument);
@@ -44,9 +44,9 @@ TEST(Shrink, ChecksItsDurationsAndThatTheGangIsOpen) {
 }
 
 TEST(CreateGang, ReturnsWhatTheBackendMadeOrNull) {
-  RecordingGang gang(8);
+  CapturingGang gang(8);
   EXPECT_EQ(gang.create_gang(std::vector{1, 2}), nullptr);
-  const auto child = std::make_shared<RecordingGang>(2);
+  const auto child = std::make_shared<CapturingGang>(2);
   gang.reaction = [&child](Operation& operation) { *operation.created = child; };
   EXPECT_EQ(gang.create_gang(std::vector{0, 1}), child);
 }
@@ -63,14 +63,14 @@ TEST(CreateGang, TheRankListIsPartOfTheFingerprint) {
 
 // fairseq2's B1: a rank equal to the size was accepted, and made a gang larger than its parent.
 TEST(CreateGang, ARankEqualToTheSizeIsRefused) {
-  RecordingGang gang(2);
+  CapturingGang gang(2);
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.create_gang(std::vector{0, 1, 2}); }),
             "create_gang on root[0,1]: an entry of ranks is 2; must be 0 to 1");
   EXPECT_TRUE(gang.sent.empty());
 }
 
 TEST(CreateGang, EmptyRepeatedAndNegativeRanksAreRefused) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   EXPECT_THROW(gang.create_gang({}), InvalidArgument);
   EXPECT_THROW(gang.create_gang(std::vector{1, 2, 1}), InvalidArgument);
   EXPECT_THROW(gang.create_gang(std::vector{0, -1}), InvalidArgument);
@@ -78,20 +78,20 @@ TEST(CreateGang, EmptyRepeatedAndNegativeRanksAreRefused) {
 }
 
 TEST(CreateGang, MayNameAllRanksInAnyOrder) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   gang.create_gang(std::vector{3, 2, 1, 0});
   EXPECT_EQ(gang.sent.size(), 1u);
 }
 
 TEST(CreateGang, TimeoutsOfChildrenMustBePositive) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   EXPECT_THROW(gang.create_gang(std::vector{0}, {.timeout = Duration(0)}), InvalidArgument);
   EXPECT_THROW(gang.split({.color = 0}, {.timeout = Duration(0)}), InvalidArgument);
   EXPECT_TRUE(gang.sent.empty());
 }
 
 TEST(Split, PassesColorKeyAndOptionsOn) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   const GangOptions options{.name = "dp", .timeout = 20ms};
   gang.split({.color = 3, .key = -7}, options);
   EXPECT_EQ(gang.only().operation.color, 3);
@@ -101,7 +101,7 @@ TEST(Split, PassesColorKeyAndOptionsOn) {
 }
 
 TEST(Split, ColorsAreNotPartOfTheMatch) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   gang.split({.color = 0});
   gang.split({.color = 1});
   EXPECT_EQ(gang.sent[0].collective().detail, gang.sent[1].collective().detail);
@@ -109,20 +109,20 @@ TEST(Split, ColorsAreNotPartOfTheMatch) {
 }
 
 TEST(Split, ARankMayJoinNoChild) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   EXPECT_EQ(gang.split({}), nullptr);
   EXPECT_EQ(gang.only().operation.color, no_color);
 }
 
 TEST(Split, OtherNegativeColorsAreRefused) {
-  RecordingGang gang(4);
+  CapturingGang gang(4);
   EXPECT_EQ(test::message_of<InvalidArgument>([&] { gang.split({.color = -2}); }),
             "split on root[0-3]: color is -2; must be 0 or more, or no_color");
   EXPECT_TRUE(gang.sent.empty());
 }
 
 TEST(CreateGang, CarriesALabelAsOtherCallsDo) {
-  RecordingGang gang(8);
+  CapturingGang gang(8);
   gang.create_gang(std::vector{0, 1}, {.label = "stage 1"});
   gang.split({.color = 0}, {.label = "stage 2"});
   gang.split({.color = 0});

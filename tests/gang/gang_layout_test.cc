@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "gang/error.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/factorizations.h"
-#include "tests/gang/recording_gang.h"
 
 namespace gang {
 namespace {

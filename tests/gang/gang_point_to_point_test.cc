@@ -4,19 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 
 class GangPointToPoint : public testing::Test {
  protected:
   std::array<float, 4> memory_{};
   const TensorView tensor_ = view(memory_);
-  RecordingGang gang_{4, 2};
+  CapturingGang gang_{4, 2};
 };
 
 TEST_F(GangPointToPoint, ASendHasAnInputADestinationAndATag) {

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 
 constexpr ReduceOperation sum = ReduceOperation::sum;
 
@@ -18,7 +18,7 @@ class GangReductions : public testing::Test {
   std::array<float, 8> memory_{};
   const TensorView input_ = view(memory_).slice(0, 4).reshaped({2, 2});
   const TensorView output_ = view(memory_).slice(4, 4);
-  RecordingGang gang_{4, 2};
+  CapturingGang gang_{4, 2};
 };
 
 TEST_F(GangReductions, AllReduceDescribesItself) {
@@ -130,7 +130,7 @@ TEST_F(GangReductions, ScansDescribeThemselves) {
 }
 
 TEST_F(GangReductions, TheFirstRankOfAnExclusiveScanGetsNothing) {
-  RecordingGang first{4, 0};
+  CapturingGang first{4, 0};
   first.exclusive_scan(output_, input_, sum);
   EXPECT_EQ(first.only().operation.input.data(), input_.data());
   EXPECT_EQ(first.only().operation.output.count(), 0);

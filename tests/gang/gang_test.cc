@@ -4,18 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/object.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-std::shared_ptr<RecordingGang> add_child(RecordingGang& parent) {
-  auto child = std::make_shared<RecordingGang>(2);
+std::shared_ptr<CapturingGang> add_child(CapturingGang& parent) {
+  auto child = std::make_shared<CapturingGang>(2);
   parent.reaction = [child](Operation& operation) { *operation.created = child; };
   EXPECT_EQ(parent.create_gang(std::vector{0, 1}), child);
   parent.reaction = nullptr;
@@ -28,7 +28,7 @@ TEST(Gang, HasTheInfoItWasMadeWith) {
   info->size = 4;
   info->timeout = 3s;
   info->device = {DeviceType::cuda, 2};
-  const RecordingGang gang(info, 3);
+  const CapturingGang gang(info, 3);
   EXPECT_EQ(gang.rank(), 3);
   EXPECT_EQ(gang.size(), 4);
   EXPECT_EQ(gang.name(), "dp");
@@ -38,7 +38,7 @@ TEST(Gang, HasTheInfoItWasMadeWith) {
 }
 
 TEST(Gang, TheTimeoutOfACallReplacesTheGangs) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.barrier();
   gang.barrier({.timeout = 20ms});
   gang.barrier({.timeout = no_timeout});
@@ -48,7 +48,7 @@ TEST(Gang, TheTimeoutOfACallReplacesTheGangs) {
 }
 
 TEST(Gang, TimeoutsOfACallMustBePositive) {
-  RecordingGang gang;
+  CapturingGang gang;
   for (const Duration timeout : {Duration(0), Duration(-1)}) {
     EXPECT_THROW(gang.barrier({.timeout = timeout}), InvalidArgument);
     EXPECT_THROW(gang.start_barrier({.timeout = timeout}), InvalidArgument);
@@ -57,7 +57,7 @@ TEST(Gang, TimeoutsOfACallMustBePositive) {
 }
 
 TEST(Gang, ACallCarriesItsLabelItsPlaceAndItsGuardedMemory) {
-  RecordingGang gang;
+  CapturingGang gang;
   std::array<float, 2> memory{};
   const std::array guarded = {view(memory)};
   gang.barrier({.label = "step 3", .guarded = guarded}, CallSite::at("program.toml", 12));
@@ -70,7 +70,7 @@ TEST(Gang, ACallCarriesItsLabelItsPlaceAndItsGuardedMemory) {
 }
 
 TEST(Gang, AReductionCarriesItsLabelAndItsGuardedMemory) {
-  RecordingGang gang;
+  CapturingGang gang;
   std::array<float, 2> memory{};
   const std::array guarded = {view(memory)};
   gang.all_reduce(view(memory), ReduceOperation::sum, {.label = "step 3", .guarded = guarded});
@@ -79,7 +79,7 @@ TEST(Gang, AReductionCarriesItsLabelAndItsGuardedMemory) {
 }
 
 TEST(Gang, AStartedFormBlocksWhereTheCallSaysSo) {
-  RecordingGang gang;
+  CapturingGang gang;
   const auto state = test::pending_work();
   state->got = {0, 7};
   gang.work = state;
@@ -92,7 +92,7 @@ TEST(Gang, AStartedFormBlocksWhereTheCallSaysSo) {
 }
 
 TEST(Gang, ABlockingFormBlocksWhateverTheCallSays) {
-  RecordingGang gang;
+  CapturingGang gang;
   const auto state = test::pending_work();
   gang.work = state;
   gang.barrier({.mode = CallMode::started});
@@ -101,7 +101,7 @@ TEST(Gang, ABlockingFormBlocksWhateverTheCallSays) {
 }
 
 TEST(Gang, TheBlockingFormStartsAndWaits) {
-  RecordingGang gang;
+  CapturingGang gang;
   const auto state = test::pending_work();
   gang.work = state;
   gang.barrier();
@@ -110,7 +110,7 @@ TEST(Gang, TheBlockingFormStartsAndWaits) {
 }
 
 TEST(Gang, TheStartedFormDoesNotWait) {
-  RecordingGang gang;
+  CapturingGang gang;
   const auto state = test::pending_work();
   gang.work = state;
   Work work = gang.start_barrier();
@@ -121,13 +121,13 @@ TEST(Gang, TheStartedFormDoesNotWait) {
 }
 
 TEST(Gang, TheBlockingFormThrowsWhatTheWorkThrows) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.work = test::failing_work("broken");
   EXPECT_THROW(gang.barrier(), GangError);
 }
 
 TEST(GangClose, IsIdempotent) {
-  RecordingGang gang;
+  CapturingGang gang;
   EXPECT_FALSE(gang.is_closed());
   gang.close();
   gang.close();
@@ -136,7 +136,7 @@ TEST(GangClose, IsIdempotent) {
 }
 
 TEST(GangClose, ClosesChildrenFirst) {
-  RecordingGang gang;
+  CapturingGang gang;
   const auto child = add_child(gang);
   const auto grandchild = add_child(*child);
   gang.close();
@@ -146,14 +146,14 @@ TEST(GangClose, ClosesChildrenFirst) {
 }
 
 TEST(GangClose, LeavesTheParentOpen) {
-  RecordingGang gang;
+  CapturingGang gang;
   add_child(gang)->close();
   EXPECT_FALSE(gang.is_closed());
   gang.barrier();
 }
 
 TEST(GangClose, DroppedChildrenAreForgotten) {
-  RecordingGang gang;
+  CapturingGang gang;
   for (int i = 0; i < 100; ++i) add_child(gang);
   const auto child = add_child(gang);
   gang.close();
@@ -161,15 +161,15 @@ TEST(GangClose, DroppedChildrenAreForgotten) {
 }
 
 TEST(GangClose, ClosesEveryChildThatLives) {
-  RecordingGang gang;
-  std::vector<std::shared_ptr<RecordingGang>> children;
+  CapturingGang gang;
+  std::vector<std::shared_ptr<CapturingGang>> children;
   for (int i = 0; i < 20; ++i) children.push_back(add_child(gang));
   gang.close();
   for (const auto& child : children) EXPECT_EQ(child->closes, 1);
 }
 
 TEST(GangClose, EveryOperationAfterwardsIsAnInvalidOperation) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.close();
   float value = 0;
   const TensorView tensor = view_of(value);
@@ -197,13 +197,13 @@ TEST(GangClose, EveryOperationAfterwardsIsAnInvalidOperation) {
 }
 
 TEST(GangClose, WrongArgumentsDoNotHideThatTheGangIsClosed) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.close();
   EXPECT_THROW(gang.broadcast(TensorView(), 77), InvalidOperation);
 }
 
 TEST(GangAbort, ReachesTheBackendUnlessClosed) {
-  RecordingGang gang;
+  CapturingGang gang;
   gang.abort();
   gang.abort();
   EXPECT_EQ(gang.aborts, 2);

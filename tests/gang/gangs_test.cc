@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "gang/fake_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/factorizations.h"
 #include "tests/gang/meeting_gang.h"
-#include "tests/gang/recording_gang.h"
 
 namespace gang {
 namespace {
@@ -92,7 +92,7 @@ TEST(CreateParallelGangs, WhatTheRootHasIsInheritedByGangsOfOneToo) {
 }
 
 TEST(CreateParallelGangs, BadSizesSendNothing) {
-  const auto root = std::make_shared<test::RecordingGang>(8);
+  const auto root = std::make_shared<test::CapturingGang>(8);
   for (const auto& [tp, pp] : {std::pair(3, 1), {1, 3}, {0, 1}, {1, 0}, {16, 1}, {4, 4}})
     EXPECT_THROW(create_parallel_gangs(root, {.tp_size = tp, .pp_size = pp}), InvalidArgument);
   EXPECT_THROW(create_parallel_gangs(nullptr), InvalidArgument);
@@ -100,7 +100,7 @@ TEST(CreateParallelGangs, BadSizesSendNothing) {
 }
 
 TEST(CreateParallelGangs, TheProgramIsTheCallSite) {
-  const auto root = std::make_shared<test::RecordingGang>(8);
+  const auto root = std::make_shared<test::CapturingGang>(8);
   EXPECT_THROW(create_parallel_gangs(root, {.tp_size = 2}, CallSite::at("program.toml", 3)),
                InvalidOperation)
       << "this backend makes no child";
@@ -153,7 +153,7 @@ TEST(CreateMeshGangs, OtherAxesGoToOthers) {
 }
 
 TEST(CreateMeshGangs, MeshesOfADifferentSizeAndReservedNamesSendNothing) {
-  const auto root = std::make_shared<test::RecordingGang>(8);
+  const auto root = std::make_shared<test::CapturingGang>(8);
   for (const char* mesh : {"dp=4", "dp=16", "root=8", "rdp=8", "dp=2 sdp=4"})
     EXPECT_THROW(create_mesh_gangs(root, parse_mesh(mesh)), InvalidArgument) << mesh;
   EXPECT_TRUE(root->sent.empty());
@@ -182,7 +182,7 @@ TEST(CreateFsdpGangs, WorksOnAnyDpGang) {
 }
 
 TEST(CreateFsdpGangs, BadSizesSendNothing) {
-  const auto dp = std::make_shared<test::RecordingGang>(4);
+  const auto dp = std::make_shared<test::CapturingGang>(4);
   const Gangs gangs{dp, dp, dp, dp, dp, dp, {}};
   for (const int intra : {1, 0, -1, 3, 8})
     EXPECT_THROW(create_fsdp_gangs(gangs, intra), InvalidArgument) << intra;

@@ -6,13 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
+using test::CapturingGang;
 using test::message_of;
-using test::RecordingGang;
 
 constexpr ReduceOperation sum = ReduceOperation::sum;
 
@@ -26,7 +26,7 @@ class OperationChecks : public testing::Test {
   }
 
   std::array<float, 8> memory_{};
-  RecordingGang gang_{4};
+  CapturingGang gang_{4};
 };
 
 TEST_F(OperationChecks, TensorsMustBeContiguous) {

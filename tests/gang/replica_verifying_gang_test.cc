@@ -9,17 +9,17 @@
 
 #include "gang/fake_gang.h"
 #include "gang/object.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 using testing::ElementsAre;
 
 // Rank 0 of a gang whose other ranks have these checksums instead of its own.
 std::shared_ptr<Gang> gang_with(std::vector<std::uint64_t> changes,
-                                const std::shared_ptr<RecordingGang>& inner) {
+                                const std::shared_ptr<CapturingGang>& inner) {
   inner->reaction = [changes](Operation& operation) {
     if (operation.collective.kind != OperationKind::all_gather) return;
     std::uint64_t own = 0;
@@ -33,7 +33,7 @@ std::shared_ptr<Gang> gang_with(std::vector<std::uint64_t> changes,
 }
 
 std::vector<int> ranks_blamed(std::vector<std::uint64_t> changes) {
-  const auto inner = std::make_shared<RecordingGang>(static_cast<int>(changes.size()));
+  const auto inner = std::make_shared<CapturingGang>(static_cast<int>(changes.size()));
   const auto gang = gang_with(std::move(changes), inner);
   float value = 1;
   try {
@@ -60,7 +60,7 @@ TEST(ReplicaVerifyingGang, WithoutAMajorityAllAre) {
 }
 
 TEST(ReplicaVerifyingGang, OnlyWhatLeavesReplicasIsVerified) {
-  const auto inner = std::make_shared<RecordingGang>(2);
+  const auto inner = std::make_shared<CapturingGang>(2);
   const auto gang = gang_with({0, 1}, inner);
   float value = 1;
   gang->barrier();
@@ -71,7 +71,7 @@ TEST(ReplicaVerifyingGang, OnlyWhatLeavesReplicasIsVerified) {
 }
 
 TEST(ReplicaVerifyingGang, EveryOutputIsVerified) {
-  const auto inner = std::make_shared<RecordingGang>(2);
+  const auto inner = std::make_shared<CapturingGang>(2);
   const auto gang = gang_with({0, 1}, inner);
   std::array<float, 2> values{};
   float value = 1;
@@ -84,7 +84,7 @@ TEST(ReplicaVerifyingGang, EveryOutputIsVerified) {
 // The checksum that is exchanged for a list of two outputs with these values.
 std::uint64_t checksum_of(float first, float second) {
   std::uint64_t checksum = 0;
-  const auto inner = std::make_shared<RecordingGang>(2);
+  const auto inner = std::make_shared<CapturingGang>(2);
   inner->reaction = [&checksum](Operation& operation) {
     if (operation.collective.kind != OperationKind::all_gather) return;
     std::memcpy(&checksum, operation.input.data(), sizeof checksum);
@@ -112,8 +112,8 @@ TEST(ReplicaVerifyingGang, GangsMadeFromItVerifyToo) {
 }
 
 TEST(ReplicaVerifyingGang, AChildThatDiffersIsFound) {
-  const auto inner = std::make_shared<RecordingGang>(2);
-  const auto child = std::make_shared<RecordingGang>(2);
+  const auto inner = std::make_shared<CapturingGang>(2);
+  const auto child = std::make_shared<CapturingGang>(2);
   inner->reaction = [&child](Operation& operation) { *operation.created = child; };
   const auto made = make_replica_verifying_gang(inner)->create_gang(std::vector{0, 1});
   const auto differing = gang_with({0, 1}, child);

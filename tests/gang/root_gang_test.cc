@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/store/temporary_folder.h"
 
 namespace gang {

@@ -8,13 +8,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {
 namespace {
 
-using test::RecordingGang;
+using test::CapturingGang;
 
 // Rank 0 of two, whose other rank announces what `alter` makes of this rank's announcement.
 class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
@@ -59,7 +59,7 @@ class ValidatedMessagesTest : public testing::Test, protected ValidatedGang {
     return operation;
   }
 
-  std::shared_ptr<RecordingGang> side_gang = std::make_shared<RecordingGang>(2);
+  std::shared_ptr<CapturingGang> side_gang = std::make_shared<CapturingGang>(2);
   std::shared_ptr<Runtime> runtime = make_real_runtime();
   std::shared_ptr<CompletionBoard> board = std::make_shared<CompletionBoard>(runtime);
   std::vector<std::byte> said = std::vector<std::byte>(256);

@@ -7,14 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang {
 namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
-using test::RecordingGang;
+using test::CapturingGang;
 
 // Rank 0 of two: the other rank makes the same calls, except for what `alter` changes in their
 // bytes.
@@ -25,7 +25,7 @@ class ValidatingGangTest : public testing::Test {
   std::shared_ptr<Gang> make(Alter alter = {}) {
     inner->reaction = [this, alter](Operation& operation) {
       if (operation.collective.kind != OperationKind::create_gang) return;
-      side = std::make_shared<RecordingGang>(2);
+      side = std::make_shared<CapturingGang>(2);
       side->reaction = [this, alter](Operation& exchange) { answer(exchange, alter); };
       *operation.created = side;
     };
@@ -52,8 +52,8 @@ class ValidatingGangTest : public testing::Test {
     }
   }
 
-  std::shared_ptr<RecordingGang> inner = std::make_shared<RecordingGang>(2);
-  std::shared_ptr<RecordingGang> side;
+  std::shared_ptr<CapturingGang> inner = std::make_shared<CapturingGang>(2);
+  std::shared_ptr<CapturingGang> side;
   std::vector<std::byte> said;  // of the last message
 };
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "gang/nccl/real_nccl_api.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/nccl/recording_nccl.h"
-#include "tests/gang/recording_gang.h"
 
 namespace gang {
 namespace {

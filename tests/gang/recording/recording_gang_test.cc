@@ -7,7 +7,7 @@
 
 #include "gang/error.h"
 #include "gang/fake_gang.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/gang/scripted_work.h"
 
 namespace gang {
@@ -81,7 +81,7 @@ class RecordedWorks : public testing::Test {
   }
 
   std::shared_ptr<CountingRing> ring = std::make_shared<CountingRing>();
-  std::shared_ptr<test::RecordingGang> inner = std::make_shared<test::RecordingGang>(2);
+  std::shared_ptr<test::CapturingGang> inner = std::make_shared<test::CapturingGang>(2);
   std::shared_ptr<Gang> gang = std::make_shared<RecordingGang>(inner, ring);
 };
 
@@ -145,7 +145,7 @@ TEST_F(RecordedWorks, ADetachedWorkIsNotDropped) {
 }
 
 TEST_F(RecordedWorks, TheCallsOfChildrenAreRecordedToo) {
-  const auto child = std::make_shared<test::RecordingGang>(2);
+  const auto child = std::make_shared<test::CapturingGang>(2);
   inner->reaction = [&child](Operation& operation) { *operation.created = child; };
   gang->create_gang(std::vector{0, 1})->barrier();
   EXPECT_EQ(ring->states(), (std::vector{completed, completed}));

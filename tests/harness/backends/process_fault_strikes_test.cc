@@ -10,7 +10,7 @@
 #include "gang/store/memory_store.h"
 #include "harness/backends/launcher.h"
 #include "harness/backends/process_fault.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -20,7 +20,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 TEST(FaultedGang, AFaultAfterAnOperationFindsItDone) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .moment = FaultMoment::after};
   FaultTally tally;
   const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
@@ -32,7 +32,7 @@ TEST(FaultedGang, AFaultAfterAnOperationFindsItDone) {
 }
 
 TEST(FaultedGang, ADelayTakesItsTime) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::delay, .span = 30ms};
   FaultTally tally;
   const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
@@ -69,7 +69,7 @@ TEST(FaultedGang, AFaultInsideAnOperationComesWhileThatIsUnderWay) {
   const auto ends = run_processes(
       1,
       [&marker](int) {
-        const auto inner = std::make_shared<test::RecordingGang>(2);
+        const auto inner = std::make_shared<test::CapturingGang>(2);
         inner->reaction = [&marker](Operation&) {
           std::this_thread::sleep_for(20ms);
           std::ofstream(marker) << "under way";
@@ -86,7 +86,7 @@ TEST(FaultedGang, AFaultInsideAnOperationComesWhileThatIsUnderWay) {
 }
 
 TEST(FaultedGang, AFaultOfTheStoreIsNoneOfTheGang) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::store, .store = StoreFault{}};
   FaultTally tally;
   make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/store/memory_store.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang::harness {
 namespace {
@@ -173,8 +173,8 @@ TEST(ProcessFault, IsCountedWithTheReasonWhereAProcessCannotHaveIt) {
 }
 
 TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
-  const auto child = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
+  const auto child = std::make_shared<test::CapturingGang>(2);
   inner->reaction = [&child](Operation& operation) {
     if (operation.created != nullptr) *operation.created = child;
   };
@@ -194,7 +194,7 @@ TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
 }
 
 TEST(FaultedGang, LeavesOtherRanksAlone) {
-  const auto inner = std::make_shared<test::RecordingGang>(2, 1);
+  const auto inner = std::make_shared<test::CapturingGang>(2, 1);
   const ProcessFault fault{.kind = ProcessFaultKind::exception};
   FaultTally tally;
   make_faulted_gang(inner, 1, {&fault, 1}, tally)->barrier();
@@ -204,7 +204,7 @@ TEST(FaultedGang, LeavesOtherRanksAlone) {
 }
 
 TEST(FaultedGang, CountsTheOperationsThatFit) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{
       .kind = ProcessFaultKind::exception, .operation = 1, .during = OperationKind::barrier};
   FaultTally tally;
@@ -218,7 +218,7 @@ TEST(FaultedGang, CountsTheOperationsThatFit) {
 }
 
 TEST(FaultedGang, OfAnotherNameIsLeftAlone) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .gang = "other"};
   FaultTally tally;
   make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();
@@ -226,7 +226,7 @@ TEST(FaultedGang, OfAnotherNameIsLeftAlone) {
 }
 
 TEST(FaultedGang, AnOverdueExceptionIsThrownFromTheNextOperation) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .time = 20ms};
   FaultTally tally;
   const auto gang = make_faulted_gang(inner, 0, {&fault, 1}, tally);
@@ -236,7 +236,7 @@ TEST(FaultedGang, AnOverdueExceptionIsThrownFromTheNextOperation) {
 }
 
 TEST(FaultedGang, AFaultThatIsNotDueYetDoesNotDelayTheEnd) {
-  const auto inner = std::make_shared<test::RecordingGang>(2);
+  const auto inner = std::make_shared<test::CapturingGang>(2);
   const ProcessFault fault{.kind = ProcessFaultKind::kill, .time = std::chrono::hours(1)};
   FaultTally tally;
   make_faulted_gang(inner, 0, {&fault, 1}, tally)->barrier();

@@ -8,7 +8,7 @@
 #include "gang/forwarding_gang.h"
 #include "harness/programs/all_programs.h"
 #include "harness/run/fault_file.h"
-#include "tests/gang/recording_gang.h"
+#include "tests/gang/capturing_gang.h"
 
 namespace gang::harness {
 namespace {
@@ -194,7 +194,7 @@ TEST(FaultCheck, CorruptionThatTheProgramItselfFindsIsByPlanToo) {
 class Shrinking final : public ForwardingGang {
  public:
   explicit Shrinking(std::shared_ptr<Gang> survivors)
-      : ForwardingGang(std::make_shared<gang::test::RecordingGang>(4)),
+      : ForwardingGang(std::make_shared<gang::test::CapturingGang>(4)),
         survivors_(std::move(survivors)) {}
 
  protected:
@@ -208,7 +208,7 @@ class Shrinking final : public ForwardingGang {
 };
 
 TEST(TroubleOfSurvivors, IsAGangThatCountsWrongOrFails) {
-  const auto survivors = std::make_shared<gang::test::RecordingGang>(3);
+  const auto survivors = std::make_shared<gang::test::CapturingGang>(3);
   Shrinking gang(survivors);
   EXPECT_EQ(trouble_of_survivors(gang), "1 of 3 members took part");
   survivors->reaction = [](Operation& operation) {

@@ -39,10 +39,10 @@ inline std::shared_ptr<const GangInfo> make_info(int size, std::string name = "r
   return info;
 }
 
-class RecordingGang final : public Gang {
+class CapturingGang final : public Gang {
  public:
-  explicit RecordingGang(int size = 4, int rank = 0) : RecordingGang(make_info(size), rank) {}
-  RecordingGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
+  explicit CapturingGang(int size = 4, int rank = 0) : CapturingGang(make_info(size), rank) {}
+  CapturingGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
 
   std::vector<Sent> sent;
   std::function<void(Operation&)> reaction;  // called with each operation; may throw
