@@ -158,7 +158,8 @@ std::vector<WaitingThread> waiting_threads(const RankProcess& process) {
     const std::string path = fmt::format("{}/{}", tasks_of(process), id);
     const std::optional<WaitStatus> status = wait_status_of(path);
     WaitingThread thread{.id = id, .is = stillness_of_thread(path, process, id)};
-    if (!status || thread.is == Stillness::none) return {};
+    // One that is being woken is still shown in its system call until it runs, but not as asleep.
+    if (!status || status->state != 'S' || thread.is == Stillness::none) return {};
     if (status->catches_signals) thread.is = Stillness::dozing;
     thread.waits = status->waits;
     threads.push_back(thread);
@@ -189,14 +190,10 @@ Stillness stillness_of(const RankProcess& process, pid_t thread) {
   const std::optional<SystemCall> call =
       system_call_of(fmt::format("{}/{}", tasks_of(process), first));
   if (!call || !(waits_or_sleeps(*call) || receives(*call))) return Stillness::none;
-  const std::vector<WaitingThread> before = waiting_threads(process);
   // One that was seen to wait may since have been woken by one that was seen later. If none has
   // waited anew, all waited at once, between the two looks.
-  if (before.empty()) return Stillness::none;
-  // Linux shows a thread as waiting shortly before it counts that; one that is woken just then has
-  // not waited anew. That all look the same three times for this is next to impossible.
-  for (int look = 0; look < 2; ++look)
-    if (before != waiting_threads(process)) return Stillness::none;
+  const std::vector<WaitingThread> before = waiting_threads(process);
+  if (before.empty() || before != waiting_threads(process)) return Stillness::none;
   const auto is_at_rest = [](const WaitingThread& one) { return one.is == Stillness::at_rest; };
   if (!process.is_shared && std::ranges::all_of(before, is_at_rest)) return Stillness::at_rest;
   const bool is_a_call_open = std::ranges::any_of(
