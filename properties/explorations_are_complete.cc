@@ -212,6 +212,26 @@ ScriptCase generate_small(Draw& draw) {
   return script;
 }
 
+// Of choices and their messages, or of messages that mostly deadlock where sends wait.
+ScriptCase generate_buffered(Draw& draw) {
+  ScriptCase script = draw.one_in(3) ? generate_shuffled_messages(draw) : generate_choices(draw);
+  for (auto& calls : script.calls)
+    for (ScriptedCall& call : calls)
+      if (call.kind == ScriptedKind::receive && draw.one_in(2))
+        call.kind = ScriptedKind::receive_any;
+  constexpr std::array<std::uint64_t, 4> bytes = {4, 8, 16, sim::unlimited_bytes};
+  script.sends = sim::SendMode::buffered(draw.any_of(bytes));
+  return script;
+}
+
+ScriptCase generate_small_and_buffered(Draw& draw) {
+  ScriptCase script = generate_buffered(draw);
+  if (script.calls.size() > 3) script.calls.resize(3);
+  for (auto& calls : script.calls)
+    if (calls.size() > 4) calls.resize(4);
+  return script;
+}
+
 ScriptCase generate_small_and_wrong(Draw& draw) {
   ScriptCase script = generate_script(draw);
   script.calls.resize(3);
@@ -242,6 +262,18 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
      "the runs of an exploration are one of each class that all interleavings fall into, and end "
      "as those do",
      judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_small_buffered_worlds[] = {
+    {"buffers_leave_the_same_choices",
+     "the same of worlds whose links hold all that is sent over them", judge_against_all, 20},
+};
+
+constexpr LawRow<JudgeExploration> laws_of_buffered_worlds[] = {
+    {"random_schedules_with_buffers_end_no_otherwise",
+     "100 random schedules with buffers end as some run of the exploration does; no class is run "
+     "twice",
+     judge_against_random, 30},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_fixed_peers[] = {
@@ -293,33 +325,22 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   const auto apply = [explore](JudgeExploration judge, const ScriptCase& script) {
     return judge(script, explore);
   };
-  std::vector<Property> all = laws_of<ScriptCase>(
-      laws_of_small_worlds, {.suite = "exploration", .generate = generate_small}, apply);
-  for (Property& law : laws_of<ScriptCase>(
-           laws_of_fixed_peers, {.suite = "exploration", .generate = generate_chain}, apply))
-    all.push_back(std::move(law));
-  for (Property& law :
-       laws_of<ScriptCase>(laws_of_small_faulty_worlds,
-                           {.suite = "exploration", .generate = generate_small_and_faulty}, apply))
-    all.push_back(std::move(law));
-  for (Property& law :
-       laws_of<ScriptCase>(laws_of_small_wrong_worlds,
-                           {.suite = "exploration", .generate = generate_small_and_wrong}, apply))
-    all.push_back(std::move(law));
-  for (Property& law :
-       laws_of<ScriptCase>(laws_of_explored_backends,
-                           {.suite = "exploration", .generate = generate_choices_elsewhere}, apply))
-    all.push_back(std::move(law));
-  for (Property& law :
-       laws_of<ScriptCase>(laws_of_faulty_worlds,
-                           {.suite = "exploration", .generate = generate_faulty_choices}, apply))
-    all.push_back(std::move(law));
-  for (Property& law : laws_of<ScriptCase>(
-           laws_of_choices_explored, {.suite = "exploration", .generate = generate_choices}, apply))
-    all.push_back(std::move(law));
-  for (Property& law : laws_of<ScriptCase>(
-           laws_of_calls_explored, {.suite = "exploration", .generate = generate_script}, apply))
-    all.push_back(std::move(law));
+  std::vector<Property> all;
+  const auto add = [&](const auto& laws, ScriptCase (*generate)(Draw&)) {
+    for (Property& law :
+         laws_of<ScriptCase>(laws, {.suite = "exploration", .generate = generate}, apply))
+      all.push_back(std::move(law));
+  };
+  add(laws_of_small_worlds, generate_small);
+  add(laws_of_fixed_peers, generate_chain);
+  add(laws_of_small_buffered_worlds, generate_small_and_buffered);
+  add(laws_of_buffered_worlds, generate_buffered);
+  add(laws_of_small_faulty_worlds, generate_small_and_faulty);
+  add(laws_of_small_wrong_worlds, generate_small_and_wrong);
+  add(laws_of_explored_backends, generate_choices_elsewhere);
+  add(laws_of_faulty_worlds, generate_faulty_choices);
+  add(laws_of_choices_explored, generate_choices);
+  add(laws_of_calls_explored, generate_script);
   return all;
 }
 

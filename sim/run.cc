@@ -28,10 +28,12 @@ GangInfo root_gang_info(const SimulationOptions& options) {
 }
 
 // The first choice that a Guide is not told of, if there is one.
-std::optional<Unguided> first_unguided(const SimulationOptions& options, const Choices& choices) {
+std::optional<Unguided> first_unguided(const SimulationOptions& options, const Choices& choices,
+                                       bool depends_on_buffers) {
   if (options.backend != SimulatedBackend::sim && options.faults != nullptr)
     return Unguided::backend;
-  if (options.sends.buffered_bytes) return Unguided::link_space;
+  if (depends_on_buffers || (options.sends.buffered_bytes && options.faults != nullptr))
+    return Unguided::link_buffers;
   return choices.unguided();
 }
 
@@ -280,22 +282,23 @@ Report Run::make_report() {
   std::vector<Finding> findings = findings_.take();
   std::vector<Finding> handled = diagnosis_.take_handled(findings);
   std::shared_ptr<const CallHistories> histories = recorder_.histories();
-  Report report{.outcome = ending_.outcome,
-                .findings = std::move(findings),
-                .handled = std::move(handled),
-                .crossed_calls = std::move(world_.crossed_calls),
-                .blocked = std::move(ending_.verdict.blocked),
-                .certainty = std::move(ending_.verdict.certainty),
-                .schedules = choices.schedules(),
-                .unguided = first_unguided(options_, choices),
-                .divergence = choices.divergence(),
-                .schedule = choices.take_schedule(),
-                .trace = recorder_.take(options_.context != ContextKind::parallel),
-                .timeline = recorder_.take_timeline(engine_.now()),
-                .histories = std::move(histories),
-                .counts = counts_,
-                .left_behind = std::move(ending_.left_behind),
-                .virtual_time = engine_.now()};
+  Report report{
+      .outcome = ending_.outcome,
+      .findings = std::move(findings),
+      .handled = std::move(handled),
+      .crossed_calls = std::move(world_.crossed_calls),
+      .blocked = std::move(ending_.verdict.blocked),
+      .certainty = std::move(ending_.verdict.certainty),
+      .schedules = choices.schedules(),
+      .unguided = first_unguided(options_, choices, matching_.messages().depends_on_buffers()),
+      .divergence = choices.divergence(),
+      .schedule = choices.take_schedule(),
+      .trace = recorder_.take(options_.context != ContextKind::parallel),
+      .timeline = recorder_.take_timeline(engine_.now()),
+      .histories = std::move(histories),
+      .counts = counts_,
+      .left_behind = std::move(ending_.left_behind),
+      .virtual_time = engine_.now()};
   note_faults(report);
   matching_.release_gangs();
   world_.root.reset();

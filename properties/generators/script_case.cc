@@ -304,7 +304,8 @@ bool has_pairs(const ScriptCase& script) {
 sim::SimulationOptions options_of(const ScriptCase& script) {
   sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size()),
                                  .backend = script.backend,
-                                 .nccl = {.order = script.order}};
+                                 .nccl = {.order = script.order},
+                                 .sends = script.sends};
   if (!script.faults.empty())
     options.faults =
         std::make_shared<const sim::FaultPlan>(sim::FaultPlan{.faults = script.faults});
@@ -332,7 +333,8 @@ sim::RankProgram program_of(const ScriptCase& script) {
 
 std::string to_text(const ScriptCase& script) {
   std::string text = fmt::format(
-      "{} ranks{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+      "{} ranks{}{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+      script.sends.buffered_bytes ? fmt::format(", sends {}", to_string(script.sends)) : "",
       script.order == sim::LaunchOrder::any ? ", whose devices start kernels in any order" : "",
       script.handles_errors ? ", which handle errors" : "",
       script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
@@ -369,6 +371,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   }
   simpler.reset(&ScriptCase::handles_errors);
   simpler.reset(&ScriptCase::ends_by_what_it_saw);
+  simpler.reset(&ScriptCase::sends);
   simpler.reset(&ScriptCase::order);
   simpler.reset(&ScriptCase::backend);
   return simpler.take();

@@ -49,6 +49,7 @@ struct ScriptCase {
   std::vector<sim::Fault> faults = {};  // drawn
   sim::SimulatedBackend backend = sim::SimulatedBackend::sim;
   sim::LaunchOrder order = sim::LaunchOrder::host;
+  sim::SendMode sends = sim::SendMode::rendezvous();
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };

@@ -32,6 +32,24 @@ bool is_small(const SimulationOptions& options, const Report& report) noexcept {
          operations * static_cast<std::uint64_t>(options.world_size) <= most_operations_by_ranks;
 }
 
+// What the program comes to with `options`, those of `first`, which holds: the first of a few
+// schedules that end otherwise decides; none: they hold, all of them if that many are all.
+Report explored(const SimulationOptions& options, Report first, const RunAgain& again) {
+  constexpr std::uint64_t most_classes = 16;
+  std::uint64_t classes = 0;
+  std::optional<Report> failing;
+  const EverySchedule seen = run_every_schedule(
+      options, again,
+      [&](const ExploredRun& ran) {
+        if (!ran.report.holds()) failing = ran.report;
+        return !failing && ++classes < most_classes;
+      },
+      1, [](const ExploredRun&) { return true; });  // which choice makes it fail is not asked
+  if (failing) return *std::move(failing);
+  if (seen.end == EverySchedule::End::all_seen) first.schedules = Schedules::every;
+  return first;
+}
+
 // What becomes of a run that does not hold, or comes to other outputs.
 std::string difference_of(const Report& report) {
   if (report.holds()) return "the outputs differ";
@@ -73,8 +91,13 @@ Report run_settled(const SimulationOptions& options, const RankProgram& program)
 }
 
 void settle_deadlock(const SimulationOptions& options, Report& report, const RunAgain& again) {
-  if (const std::optional<SimulationOptions> settling = settling_options(options, report))
-    settle(report, again(*settling));
+  const std::optional<SimulationOptions> settling = settling_options(options, report);
+  if (!settling) return;
+  Report without = again(*settling);
+  const bool is_open = without.holds() && without.schedules != Schedules::every;
+  if (is_open && can_be_guided(*settling) && is_small(*settling, without))
+    without = explored(*settling, std::move(without), again);
+  settle(report, without);
 }
 
 void settle_culprits(const SimulationOptions& options, Report& report, const RunAgain& again) {

@@ -21,6 +21,10 @@ using RunAgain = std::function<Report(const SimulationOptions&)>;
 
 // Its parts, for those who run programs in another way. Each makes the runs that it needs, none
 // where nothing is open, and completes `report`, of a run with `options`.
+//
+// A deadlock is settled by one run where that fails or makes no choice, and by up to 16 classes of
+// schedules of a small one that holds: the first that fails decides; if all hold, and there are no
+// more, the program completes without the condition in every schedule.
 void settle_deadlock(const SimulationOptions& options, Report& report, const RunAgain& again);
 
 // Its first further run is the one without faults.

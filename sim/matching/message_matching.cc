@@ -138,6 +138,7 @@ void MessageMatching::post_send(PendingOperation& send) {
 }
 
 void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
+  if (are_buffered()) count_sent(mailbox, send);
   if (!mailbox.sole_senders.empty() && !engine_.choices().is_decided() &&
       could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
     engine_.choices().note_guided_choice();
@@ -146,7 +147,9 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   };
   if (const auto receive = mailbox.receives.find_from(send.member, any_rank, takes)) {
     PendingOperation& waiting = *mailbox.receives.take(*receive);
-    if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, send);
+    // A buffered send would have gone on without it.
+    if (Guide* guide = engine_.choices().guide(); guide != nullptr && !are_buffered())
+      note_meeting(*guide, waiting.step_key, send);
     return meet(mailbox, send, waiting);
   }
   if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
@@ -157,15 +160,26 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
     mailbox.sends.push(send.member, &send);
 }
 
-bool MessageMatching::fits(const Mailbox& mailbox, const PendingOperation& send) const {
+bool MessageMatching::are_buffered() const noexcept {
+  return world_.options.sends.buffered_bytes.has_value();
+}
+
+LinkBytes& MessageMatching::link_of(Mailbox& mailbox, int source) {
+  if (mailbox.buffered == nullptr) mailbox.buffered = std::make_unique<BufferedMessages>();
+  return mailbox.buffered->links[source];
+}
+
+void MessageMatching::count_sent(Mailbox& mailbox, const PendingOperation& send) {
+  LinkBytes& link = link_of(mailbox, send.member);
+  link.sent += send.operation->input.size_bytes();
+  if (link.sent > *world_.options.sends.buffered_bytes) depends_on_buffers_ = true;
+}
+
+bool MessageMatching::fits(Mailbox& mailbox, const PendingOperation& send) {
   const auto capacity = world_.options.sends.buffered_bytes;
   if (!capacity) return false;
-  std::uint64_t used = 0;
-  if (mailbox.buffered != nullptr)
-    if (const auto link = mailbox.buffered->bytes.find(send.member);
-        link != mailbox.buffered->bytes.end())
-      used = link->second;
-  return used + send.operation->input.size_bytes() <= *capacity;
+  const std::uint64_t in_transit = link_of(mailbox, send.member).in_transit;
+  return in_transit + send.operation->input.size_bytes() <= *capacity;
 }
 
 std::optional<WaitingSends::Place> MessageMatching::first_waiting(const Mailbox& mailbox,
@@ -174,7 +188,7 @@ std::optional<WaitingSends::Place> MessageMatching::first_waiting(const Mailbox&
 }
 
 void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
-  if (!world_.options.sends.buffered_bytes) return;
+  if (!are_buffered()) return;
   for (;;) {
     const auto send = first_waiting(mailbox, source);
     if (!send || !fits(mailbox, *mailbox.sends[*send])) return;
@@ -191,8 +205,7 @@ void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* p
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const Elements& tensor = send.operation->input;
-  if (mailbox.buffered == nullptr) mailbox.buffered = std::make_unique<BufferedMessages>();
-  mailbox.buffered->bytes[send.member] += tensor.size_bytes();
+  link_of(mailbox, send.member).in_transit += tensor.size_bytes();
   check(world_, send);
   Message message;
   message.source = send.member;
@@ -217,13 +230,14 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
   });
   if (!found) return false;
   const Message message = queue.take(*found);
-  mailbox.buffered->bytes[message.source] -= message.payload.size();
+  link_of(mailbox, message.source).in_transit -= message.payload.size();
   if (is_from_any(receive)) note_choice(mailbox, receive, message.source);
   if (Guide* guide = engine_.choices().guide()) {
-    guide->carry(message.step_key, receive.step_key);
+    note_meeting(*guide, message.step_key, receive);
     if (is_from_any(receive)) note_taken_by_any(*guide, receive, message.step_key);
   }
   if (!have_one_type(receive.call(), message.data_type, message.count)) {
+    depends_on_buffers_ = true;
     Operation sent;
     sent.collective = message.sent;
     PendingOperation send(sent, *receive.gang, message.source, *receive.task);
@@ -259,7 +273,7 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   }
   PendingOperation& waiting = *mailbox.sends.take(*send);
   const int source = waiting.member;
-  if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting, receive);
+  if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting.step_key, receive);
   meet(mailbox, waiting, receive);
   buffer_waiting(mailbox, source);
 }
@@ -268,11 +282,16 @@ void MessageMatching::meet(Mailbox& mailbox, PendingOperation& send, PendingOper
   if (is_from_any(receive)) note_choice(mailbox, receive, send.member);
   if (Guide* guide = engine_.choices().guide(); guide != nullptr && is_from_any(receive))
     note_taken_by_any(*guide, receive, send.step_key);
-  if (!have_one_type(receive.call(), send.call().data_type, send.call().count))
+  if (!have_one_type(receive.call(), send.call().data_type, send.call().count)) {
+    if (are_buffered()) depends_on_buffers_ = true;
     return matching_.mismatches().add(send, receive);
+  }
   PendingOperation* const pair[] = {&send, &receive};
   const bool is_guarded = send.guard != nullptr || receive.guard != nullptr;
-  if (is_guarded && matching_.mismatches().fail_without_memory(*send.gang, pair)) return;
+  if (is_guarded && matching_.mismatches().fail_without_memory(*send.gang, pair)) {
+    if (are_buffered()) depends_on_buffers_ = true;
+    return;
+  }
   check(world_, send);
   check(world_, receive);
   copy_payload(receive.operation->output.data(), send.operation->input.data(),

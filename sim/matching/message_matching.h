@@ -26,6 +26,10 @@ class MessageMatching {
   // Matches the sends of `gang` that faults have held, if they are due.
   void release_held(GangState& gang);
 
+  // Whether it mattered what had been received when something was sent to a buffer, which no Guide
+  // is told: there may be no space for it, or a receive that it does not fit waits for it already.
+  bool depends_on_buffers() const noexcept { return depends_on_buffers_; }
+
  private:
   void post_batch(PendingOperation& batch);
   void post_send(PendingOperation& send);
@@ -33,7 +37,10 @@ class MessageMatching {
   bool meets_fault(Mailbox& mailbox, PendingOperation& send);
   void corrupt_payload(const PendingOperation& send, std::byte* payload);
   void post_receive(PendingOperation& receive);
-  bool fits(const Mailbox& mailbox, const PendingOperation& send) const;
+  bool are_buffered() const noexcept;
+  LinkBytes& link_of(Mailbox& mailbox, int source);
+  void count_sent(Mailbox& mailbox, const PendingOperation& send);
+  bool fits(Mailbox& mailbox, const PendingOperation& send);
   void buffer(Mailbox& mailbox, PendingOperation& send);
   // Buffer space of a link has become free, or the send ahead has left: admits waiting sends.
   void buffer_waiting(Mailbox& mailbox, int source);
@@ -46,6 +53,7 @@ class MessageMatching {
   World& world_;
   Engine& engine_;
   Matching& matching_;
+  bool depends_on_buffers_ = false;
 };
 
 // Turns the entries of a batch into separate operations, owned by `batch`. Posting does so, unless

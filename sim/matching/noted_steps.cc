@@ -61,6 +61,7 @@ void look_at(Guide& guide, const PendingOperation& pending) {
   };
   switch (call.kind) {
     case OperationKind::send:
+      if (gang.world->options.sends.buffered_bytes) return;  // it has ended
       return look(part_of_member(gang, Part::received, call.peer));
     case OperationKind::recv:
       return look(awaited_by(pending));
@@ -184,11 +185,11 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
   if (!notes->any_receives.contains(asked)) notes->any_receives.insert(asked);
 }
 
-void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted) {
+void note_meeting(Guide& guide, StepKey waiting, const PendingOperation& posted) {
   if (is_of_current_step(posted))
-    guide.join(waiting.step_key);
+    guide.join(waiting);
   else
-    guide.carry(waiting.step_key, posted.step_key);
+    guide.carry(waiting, posted.step_key);
 }
 
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message) {

@@ -40,8 +40,9 @@ void note_sent(Guide& guide, const PendingOperation& send);
 // A send or receive is left for others to meet: what they then do comes after this.
 void note_left(Guide& guide, const PendingOperation& pending);
 void note_receive(Guide& guide, const PendingOperation& receive);
-// A send and a receive: the one that has just been posted ends both.
-void note_meeting(Guide& guide, const PendingOperation& waiting, const PendingOperation& posted);
+// A send and a receive: the one that has just been posted ends both, or takes what the other one
+// has left in a buffer.
+void note_meeting(Guide& guide, StepKey waiting, const PendingOperation& posted);
 // `receive`, from any source, has taken the message that the operation `message` sent.
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message);
 

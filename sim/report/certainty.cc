@@ -20,7 +20,7 @@ constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_th
 // In the order of the enumerators.
 constexpr auto unguided_texts = names_in_order<Unguided>(
     "tests, timed waits, aborts or faults on another backend than sim",
-    "when the buffer of a link has space again", "which of a rank's threads calls on a gang first",
+    "when messages leave the buffer of a link", "which of a rank's threads calls on a gang first",
     "more polls in a row than are explored",
     "yields of a rank with threads, which may share memory", "polls that look at the clock",
     "time that passes after a test in vain", "what is ahead of a tested operation on its stream",
@@ -94,7 +94,7 @@ std::string decision_text(Dependence dependence, std::string_view without,
   if (dependence == Dependence::needed)
     return certainty.decided_in == Schedules::every
                ? fmt::format("{} the run completes", without)
-               : fmt::format("{} the run completed, in the one schedule that was tried", without);
+               : fmt::format("{} the run completed, in the schedules that were tried", without);
   if (dependence != Dependence::not_needed) return "";
   return certainty.otherwise.empty()
              ? fmt::format("it happens {} too", without)

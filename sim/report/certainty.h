@@ -36,7 +36,7 @@ enum class Schedules : std::uint8_t { every, at_least_this };
 // Something that could have come otherwise and that no Guide is told of.
 enum class Unguided : std::uint8_t {
   backend,          // how far an operation of another backend than sim is; its aborts and faults
-  link_space,       // when the buffer of a link has space again
+  link_buffers,     // when messages leave the buffer of a link
   threads_on_gang,  // which contexts of a rank are in calls at once: other backends, faults
   many_polls,       // how often a program polls
   shared_memory,    // how often a rank with threads yields

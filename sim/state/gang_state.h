@@ -131,10 +131,16 @@ struct HeldSend {
   TimePoint until{0};
 };
 
+// Of a link whose sends are buffered.
+struct LinkBytes {
+  std::uint64_t in_transit = 0;
+  std::uint64_t sent = 0;  // in all so far
+};
+
 // Where sends are buffered: what has been sent to one member.
 struct BufferedMessages {
-  LinkQueue<Message> queue;                      // matched before waiting sends of their link
-  std::unordered_map<int, std::uint64_t> bytes;  // by source
+  LinkQueue<Message> queue;                  // matched before waiting sends of their link
+  std::unordered_map<int, LinkBytes> links;  // by source
 };
 
 using WaitingSends = LinkQueue<PendingOperation*>;

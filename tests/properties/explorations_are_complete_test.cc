@@ -18,9 +18,12 @@ Explore choosy(std::function<int(int)> hands_on) {
   };
 }
 
-constexpr const char* laws_that_catch_it[] = {
-    "every_interleaving_is_like_one_run", "faults_are_choices_like_others",
-    "random_schedules_end_no_otherwise", "random_schedules_with_a_fault_end_no_otherwise"};
+constexpr const char* laws_that_catch_it[] = {"every_interleaving_is_like_one_run",
+                                              "faults_are_choices_like_others",
+                                              "buffers_leave_the_same_choices",
+                                              "random_schedules_end_no_otherwise",
+                                              "random_schedules_with_a_fault_end_no_otherwise",
+                                              "random_schedules_with_buffers_end_no_otherwise"};
 
 TEST(ExplorationsAreComplete, OnTheSimulator) { expect_hold(explorations_are_complete(), 4000); }
 

@@ -128,13 +128,6 @@ TEST(EverySchedule, FindsTheOrderThatHangs) {
   EXPECT_LT(static_cast<std::uint64_t>(deadlocks), all.classes);
 }
 
-TEST(EverySchedule, LinksWithBuffersAreNotCovered) {
-  const EverySchedule seen =
-      seen_of({.world_size = 3, .sends = SendMode::buffered(64)}, first_come);
-  EXPECT_EQ(seen.end, EverySchedule::End::unguided);
-  EXPECT_EQ(seen.unguided, Unguided::link_space);
-}
-
 // -- Against every interleaving --
 
 std::string outcome_of(const Report& report) {

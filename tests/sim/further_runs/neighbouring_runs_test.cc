@@ -90,12 +90,12 @@ TEST(NeighbouringRuns, WithoutAContestThereAreNone) {
   EXPECT_FALSE(runs.next(any));
 }
 
-// When a buffer has space again is one of these.
+// Whether a buffer has space is one of these.
 TEST(NeighbouringRuns, OfWhatNoGuideIsToldOfAreMadeButNotCounted) {
   std::vector<int> took;
   const RankProgram program = gather(took);
   const RunAgain again = [&](const SimulationOptions& options) { return run(options, program); };
-  NeighbouringRuns runs({.world_size = 3, .sends = SendMode::buffered(64)}, again);
+  NeighbouringRuns runs({.world_size = 3, .sends = SendMode::buffered(3)}, again);
   EXPECT_EQ(runs.contests(), std::nullopt);
   EXPECT_TRUE(runs.next(any));
 }

@@ -1,3 +1,6 @@
+#include <array>
+#include <span>
+
 #include "sim/further_runs/settled_run.h"
 #include "tests/sim/worlds.h"
 
@@ -6,11 +9,11 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-// The report of a run, settled by another one where it leaves something open.
+// The report of a run, settled by others where it leaves something open.
 Report settled(const SimulationOptions& options, const RankProgram& program) {
   Report report = run(options, program);
-  if (const auto settling = settling_options(options, report))
-    settle(report, run(*settling, program));
+  settle_deadlock(options, report,
+                  [&](const SimulationOptions& further) { return run(further, program); });
   return report;
 }
 
@@ -74,21 +77,46 @@ TEST(SettledCertainty, AnotherOrderOfGangsIsNoWrongGang) {
   }
 }
 
-TEST(SettledCertainty, WhatOneScheduleOfTheDecidingRunShowsIsNotClaimedOfAll) {
-  const Report report = settled({.world_size = 3}, [](SimulatedRank& rank) {
+// Ranks 0 and 1 send first, as only buffers allow. Then rank 0 gets a message of each other one.
+Report exchange_and_collect(int world_size, std::span<const int> sources) {
+  return settled({.world_size = world_size}, [sources](SimulatedRank& rank) {
     std::int32_t value = 0;
     if (rank.rank() < 2) {
       rank.root()->send(view_of(value), 1 - rank.rank());
       rank.root()->recv(view_of(value), 1 - rank.rank());
     }
     if (rank.rank() != 0) return rank.root()->send(view_of(value), 0, 1);
-    for (int i = 0; i < 2; ++i) rank.root()->recv(view_of(value), any_rank, 1);
+    for (const int source : sources) rank.root()->recv(view_of(value), source, 1);
   });
+}
+
+TEST(SettledCertainty, AllSchedulesWithBuffersAreSeenWhereTheyAreFew) {
+  const Report report = exchange_and_collect(3, std::array{any_rank, any_rank});
+  ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
+  EXPECT_EQ(report.certainty,
+            (Certainty{.schedules = Schedules::every, .sends = Dependence::needed}));
+  EXPECT_EQ(report.findings[0].certainty, report.certainty);
+}
+
+TEST(SettledCertainty, WhatAFewSchedulesWithBuffersShowIsNotClaimedOfAll) {
+  const Report report =
+      exchange_and_collect(5, std::array{any_rank, any_rank, any_rank, any_rank});  // 24 classes
   ASSERT_THAT(ids_of(report), ElementsAre("buffering_hazard"));
   EXPECT_EQ(report.certainty, (Certainty{.schedules = Schedules::every,
                                          .sends = Dependence::needed,
                                          .decided_in = Schedules::at_least_this}));
-  EXPECT_THAT(to_string(*report.certainty), HasSubstr("in the one schedule that was tried"));
+  EXPECT_THAT(to_string(*report.certainty), HasSubstr("in the schedules that were tried"));
+}
+
+// The first schedule with buffers completes, another one does not.
+TEST(SettledCertainty, BuffersAreNoCureWhereOneOfTheSchedulesBlocks) {
+  const Report report = exchange_and_collect(3, std::array{any_rank, 2});
+  ASSERT_EQ(report.outcome, Outcome::deadlock);
+  EXPECT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  EXPECT_EQ(report.certainty, (Certainty{.schedules = Schedules::every,
+                                         .sends = Dependence::not_needed,
+                                         .otherwise = "participant_missing",
+                                         .decided_in = Schedules::at_least_this}));
 }
 
 TEST(SettledCertainty, ADeadlockThatBuffersDoNotAvoidSaysWhatBecomesOfIt) {

@@ -341,7 +341,7 @@ TEST(MessageMatching, ALinkThatIsNotUsedCostsNoMemory) {
     rank.root()->send(view_of(value), (rank.rank() + 1) % 200);
     rank.root()->barrier();
     const auto& mailboxes = rank.world().root->mailboxes;
-    EXPECT_EQ(mailboxes[static_cast<std::size_t>(rank.rank())].buffered->bytes.size(), 1U);
+    EXPECT_EQ(mailboxes[static_cast<std::size_t>(rank.rank())].buffered->links.size(), 1U);
     rank.root()->recv(view_of(value), (rank.rank() + 199) % 200);
     EXPECT_EQ(value, (rank.rank() + 199) % 200);
   });
