@@ -12,7 +12,6 @@
 #include "harness/backends/gloo_backend.h"
 #include "harness/backends/nccl_backend.h"
 #include "harness/text/suggestion.h"
-#include "sim/further_runs/rechecked_run.h"
 #include "sim/simulation.h"
 
 namespace gang::harness {
@@ -24,7 +23,6 @@ sim::Report run_simulated(const Launch& launch) {
     launch.context.recorder.begin_rank(rank.rank());
     launch.program.run(rank);
   };
-  if (launch.recheck) return sim::run_rechecked(launch.options, program);
   return sim::Simulation{launch.options}.run(program);
 }
 

@@ -40,7 +40,6 @@ struct Launch {
   const Program& program;
   const RunContext& context;
   const sim::SimulationOptions& options;
-  bool recheck = false;  // run twice and compare the traces
 };
 
 // A backend as a value. One that this build lacks is a value too: it says why.

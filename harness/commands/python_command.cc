@@ -114,9 +114,7 @@ class PythonCommand final : public Command {
     specification.program = program.name;
     specification.world_size = program.default_world_size;
     if (runs_) return explore(conductor, program, std::move(specification), context);
-
     if (compare_) return compare(conductor, program, specification, context);
-
     RunResult result = run_once(conductor, program, specification, context);
     // What a launcher says when its ranks have failed is long, and would hide the report.
     const bool ends_first =
@@ -231,7 +229,9 @@ class PythonCommand final : public Command {
                      const RunSpecification& plain, const CommandContext& context) const {
     RunResult result = *exploration.failure;
     complete(result, conductor);
-    result.reproduce = command_line(plain, context.binary);
+    const bool is_seen_in_two = is_nondeterministic(result);
+    result.reproduce = command_line(plain, context.binary,
+                                    is_seen_in_two ? fmt::format(" --explore {}", *runs_) : "");
     return result;
   }
 

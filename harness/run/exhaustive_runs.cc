@@ -1,7 +1,6 @@
 #include "harness/run/exhaustive_runs.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <mutex>
 #include <set>
@@ -9,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "harness/run/repeated_run.h"
 #include "sim/faults/fault_cases.h"
 #include "sim/further_runs/buffered_sends.h"
 #include "sim/further_runs/contest_text.h"
-#include "sim/further_runs/rechecked_run.h"
 #include "sim/schedule/guide.h"
 #include "sim/text/text_layout.h"
 
@@ -29,7 +28,6 @@ std::string why_not_exhaustive(const RunSpecification& specification) {
 bool can_be_watched(const RunSpecification& specification) noexcept {
   const bool is_told_of_all = specification.backend == BackendKind::sim || !specification.faults;
   return is_simulated(specification.backend) && is_told_of_all &&
-         specification.schedule != ScheduleChoice::recheck &&
          specification.options.context != sim::ContextKind::parallel;
 }
 
@@ -197,8 +195,9 @@ class ExhaustiveRuns {
              sim::decides_message(*ran.decisive))
       fail(result, ran.guide,
            sim::message_race(sim::reversed(*ran.decisive), "the outputs differ"));
-    else if (is_sampled_for_repeats() && result.report.unguided != sim::Unguided::outside)
-      check_repeats(result);
+    else if (is_repeated(exploration_.coverage.runs) && can_be_repeated(result) &&
+             !repeats_itself(result, repeat_of(result)))
+      exploration_.failure = nondeterministic(result);
     return !exploration_.failure && !is_only_one_ && may_go_on_();
   }
 
@@ -210,17 +209,11 @@ class ExhaustiveRuns {
     if (guide != nullptr && !guide->is_full()) exploration_.detours = sim::detours_of(guide->log());
   }
 
-  // The first, second, fourth, eighth ... run.
-  bool is_sampled_for_repeats() const noexcept {
-    return std::has_single_bit(exploration_.coverage.runs);
-  }
-
-  void check_repeats(const RunResult& result) {
-    const RunResult again =
-        replay(program_, result.specification, result.report.schedule, {.settles = false});
-    if (again.report.trace.digest != result.report.trace.digest ||
-        again.outputs.digest != result.outputs.digest)
-      exploration_.failure = nondeterministic(result, "");
+  Repeat repeat_of(const RunResult& result) const {
+    return [this, &result](sim::Recording trace) {
+      return replay(program_, result.specification, result.report.schedule,
+                    {.trace = trace, .settles = false});
+    };
   }
 
   std::string command() const { return to_command_line(guided_, "gangsim"); }
@@ -228,30 +221,14 @@ class ExhaustiveRuns {
   RunResult diverged(std::uint64_t step) {
     const std::lock_guard lock{mutex_};
     return nondeterministic(made_.begin()->second,
-                            fmt::format(" From step {} on, other contexts could run.", step));
+                            fmt::format("From step {} on, other contexts could run.", step));
   }
 
-  // `result` with the finding, which names the first event that differs in one of a few repeats.
-  RunResult nondeterministic(RunResult result, std::string_view detail) const {
-    constexpr int most_repeats = 8;
-    const auto repeat = [&] {
-      return replay(program_, result.specification, result.report.schedule,
-                    {.trace = sim::Recording::on, .settles = false});
-    };
-    result.reproduce = command();
-    const RunResult first = repeat();
-    std::optional<sim::Finding> finding;
-    for (int i = 0; i < most_repeats && !finding; ++i)
-      finding = sim::nondeterminism(first.report, repeat().report);
-    if (!finding)
-      finding = {
-          .id = std::string{sim::finding_id::nondeterminism},
-          .message = fmt::format(
-              "Two runs of the program under one schedule differ, so it depends on something "
-              "outside the simulation (a clock, an address, unseeded randomness).{}",
-              detail)};
-    result.report.findings.insert(result.report.findings.begin(), *std::move(finding));
-    return result;
+  RunResult nondeterministic(const RunResult& result, std::string_view detail = {}) const {
+    RunResult failure = result;
+    note_nondeterminism(failure, repeat_of(result), detail);
+    failure.reproduce = to_command_line(failure.specification, "gangsim");
+    return failure;
   }
 
   const Program& program_;

@@ -294,16 +294,17 @@ SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
                       return result;
                     });
   SmallerFailure smaller = shrinker.shrink();
-  // Even where it is the failure itself: the result is a run of the specification.
-  smaller.result = run(program, smaller.result.specification);
+  // Even where it is the failure itself: the result is a run of the specification. Only a program
+  // that does not repeat itself may hold now.
+  RunResult again = run(program, smaller.result.specification);
+  if (!is_nondeterministic(failure) || fails_as(failure, again)) smaller.result = std::move(again);
   return smaller;
 }
 
 SmallerExploration shrink_exploration(const Program& program, const Exploration& exploration,
                                       std::uint64_t most_runs) {
   const RunResult& failure = *exploration.failure;
-  if (!exploration.detours || first_id(failure) == sim::finding_id::nondeterminism)
-    return {.exploration = exploration};
+  if (!exploration.detours || is_nondeterministic(failure)) return {.exploration = exploration};
   OtherExplorations others(program, exploration, most_runs);
   const SmallerFailure shrunk =
       Shrinker(program, failure, most_runs,

@@ -120,7 +120,9 @@ ExplainedFailure explain_schedule(const Program& program, const Exploration& exp
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
                                  std::string_view binary) {
   const sim::Schedule& schedule = exploration.failure->report.schedule;
-  if (exploration.detours || schedule.choices.size() + schedule.draws.size() > 0) {
+  const bool has_schedule = schedule.choices.size() + schedule.draws.size() > 0;
+  // No schedule leads again to what a program does that does not repeat itself.
+  if ((exploration.detours || has_schedule) && !is_nondeterministic(*exploration.failure)) {
     const SmallerExploration smaller = shrink_exploration(program, exploration);
     ExplainedFailure explained = explain_schedule(program, smaller.exploration, binary);
     if (exploration.detours) explained.detours_found = exploration.detours->size();

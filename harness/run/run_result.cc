@@ -94,6 +94,11 @@ bool is_failure(const RunResult& result) {
   return result.specification.faults ? !result.uncontained.empty() : !result.holds();
 }
 
+bool is_nondeterministic(const RunResult& result) {
+  return !result.report.findings.empty() &&
+         result.report.findings.front().id == sim::finding_id::nondeterminism;
+}
+
 std::string decisive_text(const RunResult& result) {
   if (result.decisive.empty()) return "";
   return result.decisive + ". Decided the other way, the run holds.";

@@ -23,7 +23,7 @@ namespace gang::harness {
 enum class ScheduleChoice : std::uint8_t {
   round_robin,
   random,
-  recheck,  // random, twice, and the two traces are compared
+  recheck,  // random, twice, and the two runs are compared
 };
 
 inline constexpr auto schedule_choice_names =

@@ -11,6 +11,7 @@
 #include "gang/replica_verifying_gang.h"
 #include "harness/backends/backend.h"
 #include "harness/run/fault_check.h"
+#include "harness/run/repeated_run.h"
 #include "sim/further_runs/settled_run.h"
 
 namespace gang::harness {
@@ -175,8 +176,7 @@ RunResult run_along(const Program& given, const RunSpecification& specification,
   const FaultWatch watch{program, world_size};
   const Launch launch{.program = options.faults ? watch.program() : program,
                       .context = context,
-                      .options = options,
-                      .recheck = !schedule && specification.schedule == ScheduleChoice::recheck};
+                      .options = options};
   RunResult result{.report = backend.run(launch),
                    .specification = specification,
                    .world_size = world_size,
@@ -191,11 +191,10 @@ RunResult run_along(const Program& given, const RunSpecification& specification,
   const Launch unwatched{.program = program, .context = context, .options = options};
   if (recording.settles) {
     settle(backend, unwatched, program, recorder, watch, result);
-    const bool is_explored =
-        is_of_schedules(specification) && specification.schedule != ScheduleChoice::recheck;
     const sim::Neighbours neighbours =
-        is_explored ? recording.neighbours
-                    : std::min(recording.neighbours, sim::Neighbours::of_messages);
+        is_of_schedules(specification)
+            ? recording.neighbours
+            : std::min(recording.neighbours, sim::Neighbours::of_messages);
     look_around(backend, unwatched, program, neighbours, result);
     if (neighbours == sim::Neighbours::all && !result.is_in_every_schedule)
       result.explore = to_explore_line(specification, binary);
@@ -214,7 +213,19 @@ RunResult run_along(const Program& given, const RunSpecification& specification,
 
 RunResult run(const Program& program, const RunSpecification& specification,
               const RunRecording& recording, std::string_view binary) {
-  return run_along(program, specification, std::nullopt, recording, binary);
+  if (specification.schedule != ScheduleChoice::recheck)
+    return run_along(program, specification, std::nullopt, recording, binary);
+  RunRecording traced = recording;
+  traced.trace = sim::Recording::on;
+  RunResult result = run_along(program, specification, std::nullopt, traced, binary);
+  const Repeat repeat = [&](sim::Recording trace) {
+    return run_along(program, specification, std::nullopt, {.trace = trace, .settles = false},
+                     binary);
+  };
+  if (can_be_repeated(result) && !repeats_itself(result, repeat))
+    note_nondeterminism(result, repeat);
+  if (recording.trace == sim::Recording::off) result.report.trace.events.clear();
+  return result;
 }
 
 RunResult replay(const Program& program, const RunSpecification& specification,

@@ -1,6 +1,7 @@
 // Runs a program as a specification says, and tells what came out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -69,6 +70,9 @@ struct RunResult {
 // Whether a run is one that an exploration looks for: with faults, a run that did not contain them;
 // without, a run that does not hold.
 bool is_failure(const RunResult& result);
+
+// Whether its first finding is that the program does not repeat itself under one schedule.
+bool is_nondeterministic(const RunResult& result);
 
 // Runs `program` from creation to verdict. Blocks. `binary` is what `reproduce` begins with.
 //

@@ -16,6 +16,7 @@
 #include "harness/run/exhaustive_runs.h"
 #include "harness/run/fault_check.h"
 #include "harness/run/outputs_by_messages.h"
+#include "harness/run/repeated_run.h"
 #include "harness/text/number_text.h"
 #include "sim/further_runs/contest_text.h"
 #include "sim/schedule/guide.h"
@@ -50,11 +51,10 @@ class Runs {
         specification_(bounded(specification)),
         options_(options),
         sampling_(sampling),
-        is_watched_(can_be_watched(specification)) {
-    if (is_guided(sampling))
-      specification_.schedule = ScheduleChoice::round_robin;
-    else if (specification_.schedule == ScheduleChoice::round_robin)
-      specification_.schedule = ScheduleChoice::random;
+        is_watched_(can_be_watched(specification)),
+        repeats_all_(specification.schedule == ScheduleChoice::recheck) {
+    specification_.schedule =
+        is_guided(sampling) ? ScheduleChoice::round_robin : ScheduleChoice::random;
   }
 
   // Runs seed after seed, until none is left that could be the first to fail.
@@ -111,32 +111,44 @@ class Runs {
   }
 
   RunResult run_seed(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide,
-                     sim::Recording schedule, Shown shown = Shown::always) {
+                     RunRecording recording) {
     RunSpecification specification = specification_;
     specification.options.seed += index;
-    if (is_guided(sampling_))
+    if (is_guided(sampling_)) {
       guide->sample(make_sampler(sampling_, specification.options.seed),
                     sampling_.known.receives());
-    // Further runs would use up a guide that chooses.
-    return run(program_, specification,
-               {.schedule = schedule,
-                .shown = shown,
-                .settles = !is_guided(sampling_),
-                .neighbours = sim::Neighbours::none,
-                .clean = clean_outputs(program_, specification),
-                .guide = is_watched_ ? guide : nullptr});
+      recording.settles = false;  // further runs would use up a guide that chooses
+    }
+    recording.neighbours = sim::Neighbours::none;
+    recording.clean = clean_outputs(program_, specification);
+    if (is_watched_) recording.guide = guide;
+    return run(program_, specification, recording);
+  }
+
+  // Whether the program does something else when it is run under the same schedule. Then `result`
+  // says so.
+  bool is_found_nondeterministic(std::uint64_t index, RunResult& result) {
+    if (!(repeats_all_ || is_repeated(index + 1)) || !can_be_repeated(result)) return false;
+    const auto guide = std::make_shared<sim::Guide>();
+    const Repeat repeat = [&](sim::Recording trace) {
+      return run_seed(index, guide, {.trace = trace, .settles = false});
+    };
+    if (repeats_itself(result, repeat)) return false;
+    note_nondeterminism(result, repeat);
+    result.reproduce = to_command_line(result.specification, "gangsim");
+    return true;
   }
 
   void run_one(std::uint64_t index, const std::shared_ptr<sim::Guide>& guide) {
-    RunResult result = run_seed(index, guide, sim::Recording::off, Shown::only_if_it_fails);
-    const bool fails = is_failure(result);
+    RunResult result = run_seed(index, guide, {.shown = Shown::only_if_it_fails});
+    const bool fails = is_failure(result) || is_found_nondeterministic(index, result);
     const bool has_class = is_watched_ && !guide->is_full();
     const std::uint64_t step_class = has_class ? class_of(*guide, result.report) : 0;
     const std::uint64_t contests = has_class && index < counted_runs ? contests_of(*guide) : 0;
     const bool is_longer = has_class && sampling_.strategy == Strategy::pct && exceeds(*guide);
     std::optional<std::vector<sim::Detour>> detours;
-    if (fails && is_guided(sampling_)) {
-      result = run_seed(index, guide, recording());
+    if (fails && is_guided(sampling_) && !is_nondeterministic(result)) {
+      result = run_seed(index, guide, {.schedule = recording()});
       if (!guide->is_full()) detours = sim::detours_of(guide->log());
     }
     const std::lock_guard lock{mutex_};
@@ -173,12 +185,12 @@ class Runs {
   // a run by itself, not the one that puts out the same as that.
   void fail_by_race(const OutputsByMessages::Race& race) {
     const auto guide = std::make_shared<sim::Guide>();
-    failure_ = run_seed(race.second, guide, recording());
+    failure_ = run_seed(race.second, guide, {.schedule = recording()});
     sim::Contest contest = sim::reversed(race.contest);
     if (is_guided(sampling_) &&
         failure_->outputs.digest ==
             run(program_, specification_, {.settles = false}).outputs.digest) {
-      failure_ = run_seed(race.first, guide, recording());
+      failure_ = run_seed(race.first, guide, {.schedule = recording()});
       contest = race.contest;
     }
     detours_.reset();
@@ -200,6 +212,7 @@ class Runs {
   const ExplorationOptions& options_;
   const Sampling& sampling_;
   const bool is_watched_;
+  const bool repeats_all_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> first_failure_{~std::uint64_t{0}};

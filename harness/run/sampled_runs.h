@@ -48,7 +48,8 @@ Sampling choose_sampling(const Program& program, const RunSpecification& specifi
 
 // Runs `program` once per seed, until a run fails: then with its schedule, unless faults or a
 // random scheduler have chosen it. Without faults, it also fails where two runs hold and put out
-// something else because a receive from any source took another message: the finding message_race.
+// something else because a receive from any source took another message: the finding message_race;
+// and where a run that is repeated does something else: the finding nondeterminism.
 Exploration run_sampled(const Program& program, const RunSpecification& specification,
                         const ExplorationOptions& options,
                         const std::optional<sim::EverySchedule>& every, ProgressReporter& reporter);

@@ -62,6 +62,22 @@ class Exploration(unittest.TestCase):
         ended = explore(4, PROGRAMS / "python" / "gangs.py")
         self.assertEqual((ended.returncode, first_line(ended)), (0, ("PROVED", "1 schedule")))
 
+    def test_a_program_that_does_not_repeat_itself_is_found(self):
+        counter = pathlib.Path(self.folder, "runs")
+        program = self.program([
+            "gang.barrier()",
+            f"with open({str(counter)!r}, 'a+') as runs:",
+            "    runs.seek(0)",
+            "    before = len(runs.read())",
+            "    runs.write('.' * (gang.rank == 0))",
+            "if before % 2 and gang.rank == 0: gang.start_barrier()"])
+        for strategy in ("auto", "random", "pct:2"):
+            counter.unlink(missing_ok=True)
+            found = explore(1, "--strategy", strategy, program, runs=20)
+            self.assertEqual((found.returncode, first_line(found)[0]), (1, "FOUND"))
+            self.assertIn("nondeterminism", found.stdout)
+            self.assertRegex(found.stdout, r"Reproduce .* --explore 20")
+
     def test_the_page_of_a_failure_shows_both_ways(self):
         page = os.path.join(self.folder, "page.html")
         # Found in the order that runs take by themselves, and in another one.

@@ -193,7 +193,7 @@ function(gangsim_add_forwarding_headers)
   list(REMOVE_ITEM headers gang/half.h gang/object.h)
   gangsim_write_forwarding_header(gang ${headers})
   gangsim_write_forwarding_header(sim
-    sim/faults/fault_plan.h sim/further_runs/rechecked_run.h sim/further_runs/settled_run.h
+    sim/faults/fault_plan.h sim/further_runs/nondeterminism.h sim/further_runs/settled_run.h
     sim/options/simulation_options.h sim/report/report.h sim/report/timeline.h sim/report/trace.h
     sim/schedule/random_stream.h sim/schedule/runnable_set.h sim/schedule/schedule.h
     sim/schedule/scheduler.h sim/simulation.h)

@@ -16,7 +16,7 @@ set(GANGSIM_GANG_HEADERS
 
 set(GANGSIM_SIM_HEADERS
   sim/faults/fault_plan.h sim/faults/fault_plan_json.h sim/further_runs/every_schedule.h
-  sim/further_runs/rechecked_run.h sim/further_runs/settled_run.h sim/options/nccl_model.h
+  sim/further_runs/nondeterminism.h sim/further_runs/settled_run.h sim/options/nccl_model.h
   sim/options/simulation_options.h sim/report/call_group.h sim/report/call_history.h
   sim/report/call_json.h sim/report/certainty.h sim/report/left_behind.h sim/report/report.h
   sim/report/report_json.h sim/report/timeline.h sim/report/trace.h

@@ -1,6 +1,5 @@
 #include "harness/backends/backend.h"
 
-#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -86,21 +85,6 @@ TEST(Backends, AreWhatSimulatesTheirGangs) {
   EXPECT_EQ(simulated_backend(BackendKind::sim_gloo), sim::SimulatedBackend::gloo);
   EXPECT_EQ(simulated_backend(BackendKind::sim_nccl), sim::SimulatedBackend::nccl);
   EXPECT_EQ(simulated_backend(BackendKind::gloo), sim::SimulatedBackend::sim);
-}
-
-TEST(Backends, ASimulatedOneRunsOnceOrTwiceToCompare) {
-  std::atomic<int> runs = 0;
-  const Program program{.name = "test", .description = "", .run = [&runs](Rank&) { ++runs; }};
-  const ParameterValues parameters{{}, {}};
-  OutputRecorder recorder(1, KeepOutputs::data);
-  const RunContext context{.parameters = parameters, .recorder = recorder};
-  sim::SimulationOptions options;
-  options.world_size = 1;
-  const Backend& backend = require_backend(BackendKind::sim);
-  backend.run({program, context, options});
-  EXPECT_EQ(runs, 1);
-  backend.run({program, context, options, true});
-  EXPECT_EQ(runs, 3);
 }
 
 TEST(Backends, ARankThatBeginsAgainHasPutOutNothing) {

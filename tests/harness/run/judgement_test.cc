@@ -44,6 +44,26 @@ TEST(Judge, ProvesAProgramWithoutContestedChoicesInOneSchedule) {
   EXPECT_THAT(to_string(judgement), StartsWith("PROVED  ring, 1 schedule"));
 }
 
+// No schedule leads to it again, but the same run, twice.
+TEST(ExplainFailure, OfAProgramThatDoesNotRepeatItselfIsARunThatIsMadeTwice) {
+  const auto runs = std::make_shared<int>(0);
+  const Program program{.name = "counts", .description = "", .run = [runs](Rank& rank) {
+                          rank.root()->barrier();
+                          if (rank.rank() == 0) rank.output("run", std::int32_t{++*runs});
+                        }};
+  for (const Strategy strategy : {Strategy::automatic, Strategy::random, Strategy::pct}) {
+    const Exploration exploration = explore(program, {.program = "counts", .world_size = 4},
+                                            {.schedules = 10, .strategy = strategy});
+    ASSERT_TRUE(exploration.failure);
+    const ExplainedFailure explained = explain_failure(program, exploration);
+    ASSERT_THAT(explained.result.report.findings, SizeIs(1));
+    EXPECT_EQ(explained.result.report.findings[0].id, sim::finding_id::nondeterminism);
+    EXPECT_FALSE(explained.schedule);
+    EXPECT_EQ(explained.result.world_size, 1);
+    EXPECT_THAT(explained.result.reproduce, HasSubstr(" --schedule recheck"));
+  }
+}
+
 TEST(Judge, DoesNotExploreWhatFailsByItself) {
   const Judgement judgement = judge(program("missing_rank"), {.world_size = 4});
   EXPECT_EQ(judgement.claim, Claim::found);

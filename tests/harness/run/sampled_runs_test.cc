@@ -322,17 +322,33 @@ TEST(RunSampled, OutputsThatDependOnTheOrderOfMessagesAreAFailure) {
   }
 }
 
-TEST(RunSampled, ARecheckIsMadeOfEveryRun) {
+TEST(RunSampled, AProgramThatDoesNotRepeatItselfIsFound) {
   int runs = 0;
   const Program program{.name = "alternates", .description = "", .run = [&runs](Rank& rank) {
-                          for (int i = 0; i < runs % 2; ++i) rank.root()->barrier();
-                          ++runs;
+                          rank.root()->barrier();
+                          if (rank.rank() == 0 && runs++ % 2 == 1) rank.root()->start_barrier();
                         }};
-  const Exploration exploration = explore(
-      program, {.program = "alternates", .world_size = 1, .schedule = ScheduleChoice::recheck},
-      {.schedules = 1, .strategy = Strategy::random});
-  ASSERT_TRUE(exploration.failure);
-  EXPECT_EQ(exploration.failure->report.findings.at(0).id, sim::finding_id::nondeterminism);
+  for (const Strategy strategy : {Strategy::random, Strategy::pct, Strategy::pos}) {
+    const Exploration exploration = explore(program, {.program = "alternates", .world_size = 2},
+                                            {.schedules = 1, .strategy = strategy});
+    ASSERT_TRUE(exploration.failure);
+    EXPECT_EQ(exploration.claim, Claim::found);
+    const sim::Finding& finding = exploration.failure->report.findings.at(0);
+    EXPECT_EQ(finding.id, sim::finding_id::nondeterminism);
+    EXPECT_EQ(exploration.failure->specification.schedule, ScheduleChoice::recheck);
+    EXPECT_FALSE(exploration.detours);
+  }
+}
+
+// Of others, only the first, second, fourth run, and so on.
+TEST(RunSampled, ARecheckIsMadeOfEveryRun) {
+  for (const ScheduleChoice schedule : {ScheduleChoice::random, ScheduleChoice::recheck}) {
+    int runs = 0;
+    const Program program{.name = "counts", .description = "", .run = [&runs](Rank&) { ++runs; }};
+    explore(program, {.program = "counts", .world_size = 1, .schedule = schedule},
+            {.schedules = 9, .strategy = Strategy::random});
+    EXPECT_EQ(runs, schedule == ScheduleChoice::recheck ? 18 : 9 + 4);
+  }
 }
 
 }  // namespace

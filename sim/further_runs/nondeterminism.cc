@@ -1,4 +1,4 @@
-#include "sim/further_runs/rechecked_run.h"
+#include "sim/further_runs/nondeterminism.h"
 
 #include <algorithm>
 
@@ -51,17 +51,6 @@ std::optional<Finding> nondeterminism(const Report& first, const Report& again) 
       "the simulation (a clock, an address, unseeded randomness): event {}: first {}, then {}.",
       step, event_text(a, event_of(a)), event_text(b, event_of(b)));
   return finding;
-}
-
-Report run_rechecked(const SimulationOptions& options, const RankProgram& program) {
-  SimulationOptions recording = options;
-  recording.trace = Recording::on;
-  Report report = Simulation(recording).run(program);
-  const Report again = Simulation(recording).run(program);
-  if (std::optional<Finding> finding = nondeterminism(report, again))
-    report.findings.push_back(*std::move(finding));
-  if (options.trace == Recording::off) report.trace.events.clear();
-  return report;
 }
 
 }  // namespace gang::sim
