@@ -33,6 +33,7 @@ class ExploreCommand final : public Command {
   std::vector<std::string> examples() const override {
     return {"explore ring --world 64",
             "explore lost_wakeup --strategy exhaustive --save found.json",
+            "explore lost_wakeup --report page.html",
             "explore trainer --strategy random --schedules 100000 --budget 60s",
             "explore lost_wakeup --world 8 --strategy pct:3 --schedules 100000",
             "explore fsdp --world 8 --backend sim-nccl",
@@ -101,6 +102,8 @@ class ExploreCommand final : public Command {
     }
     context.out.flush();
     files_.write(record);
+    if (exploration.failure && files_.report().names_file())
+      context.out << "  Report     " << files_.report().path() << '\n';
     return exploration.failure ? exit_status::finding : exit_status::holds;
   }
 
@@ -129,7 +132,9 @@ class ExploreCommand final : public Command {
   // Saves and shows it: the schedule that leads to it, or a scenario made smaller.
   void report_failure(const Program& program, const Exploration& exploration,
                       CommandContext& context, ExplorationRecord& record) {
-    ExplainedFailure failure = explain_failure(program, exploration, context.binary);
+    const RunRecording recording{.timeline = files_.report().is_given() ? sim::Recording::on
+                                                                        : sim::Recording::off};
+    ExplainedFailure failure = explain_failure(program, exploration, context.binary, recording);
     if (failure.schedule) {
       save_schedule(context, failure);
       if (failure.every) record.decisive = decisive_choice_of(*failure.every);

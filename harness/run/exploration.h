@@ -136,8 +136,10 @@ struct SmallerFailure {
   std::size_t attempts = 0;
   std::size_t steps = 0;
 };
+
+// The result records what `recording` says.
 SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
-                              std::size_t most_attempts = 400);
+                              const RunRecording& recording = {}, std::size_t most_attempts = 400);
 
 // The same where the order of steps decides that it fails. Each smaller program is explored in its
 // turn, all of them in about `most_runs` runs; or, if drawn runs have found the failure and few

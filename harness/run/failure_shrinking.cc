@@ -285,7 +285,7 @@ std::string expectation(const RunResult& result) {
 }  // namespace
 
 SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
-                              std::size_t most_attempts) {
+                              const RunRecording& recording, std::size_t most_attempts) {
   Shrinker shrinker(program, failure, most_attempts,
                     [&program](const RunSpecification& specification,
                                const RunResult& larger) -> std::optional<RunResult> {
@@ -296,7 +296,7 @@ SmallerFailure shrink_failure(const Program& program, const RunResult& failure,
   SmallerFailure smaller = shrinker.shrink();
   // Even where it is the failure itself: the result is a run of the specification. Only a program
   // that does not repeat itself may hold now.
-  RunResult again = run(program, smaller.result.specification);
+  RunResult again = run(program, smaller.result.specification, recording);
   if (!is_nondeterministic(failure) || fails_as(failure, again)) smaller.result = std::move(again);
   return smaller;
 }

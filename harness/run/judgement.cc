@@ -118,19 +118,19 @@ ExplainedFailure explain_schedule(const Program& program, const Exploration& exp
 }
 
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary) {
+                                 std::string_view binary, const RunRecording& recording) {
   const sim::Schedule& schedule = exploration.failure->report.schedule;
   const bool has_schedule = schedule.choices.size() + schedule.draws.size() > 0;
   // No schedule leads again to what a program does that does not repeat itself.
   if ((exploration.detours || has_schedule) && !is_nondeterministic(*exploration.failure)) {
     const SmallerExploration smaller = shrink_exploration(program, exploration);
-    ExplainedFailure explained = explain_schedule(program, smaller.exploration, binary);
+    ExplainedFailure explained = explain_schedule(program, smaller.exploration, binary, recording);
     if (exploration.detours) explained.detours_found = exploration.detours->size();
     explained.attempts = smaller.attempts;
     explained.steps = smaller.steps;
     return explained;
   }
-  SmallerFailure smaller = shrink_failure(program, *exploration.failure);
+  SmallerFailure smaller = shrink_failure(program, *exploration.failure, recording);
   smaller.result.reproduce = to_command_line(smaller.result.specification, binary);
   return {
       .result = std::move(smaller.result), .attempts = smaller.attempts, .steps = smaller.steps};

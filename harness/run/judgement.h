@@ -27,9 +27,11 @@ struct ExplainedFailure {
 };
 
 // Of an exploration that has found one. `result.reproduce` begins with `binary`; who saves the
-// schedule replaces it by the command that replays that file.
+// schedule replaces it by the command that replays that file. The run that is shown records what
+// `recording` says.
 ExplainedFailure explain_failure(const Program& program, const Exploration& exploration,
-                                 std::string_view binary = "gangsim");
+                                 std::string_view binary = "gangsim",
+                                 const RunRecording& recording = {});
 
 // Of a program whose runs cost too much to try smaller ones: only its schedule is made simpler. The
 // exploration has found a failure that a schedule leads to. The last run records what `recording`

@@ -17,7 +17,7 @@ TEST(ExplorationFiles, WritesThoseThatWereGiven) {
   ExplorationFiles files;
   std::vector<Option> options;
   files.add_to(options);
-  ASSERT_EQ(options.size(), 3U);
+  ASSERT_EQ(options.size(), 4U);
   for (const Option& option : options)
     if (option.name != "--sarif") option.set(temporary("exploration." + option.name.substr(2)));
   files.open();
@@ -28,10 +28,12 @@ TEST(ExplorationFiles, WritesThoseThatWereGiven) {
   EXPECT_THAT(read_file("file", temporary("exploration.junit")),
               HasSubstr("<testcase classname=\"explore\" name=\"ring\""));
   EXPECT_THROW(read_file("file", temporary("exploration.sarif")), InvalidArgument);
+  EXPECT_THROW(read_file("file", temporary("exploration.report")), InvalidArgument)
+      << "nothing has failed";
 }
 
 TEST(ExplorationFiles, ChecksEachBeforeTheWork) {
-  for (std::size_t which = 0; which < 3; ++which) {
+  for (std::size_t which = 0; which < 4; ++which) {
     ExplorationFiles files;
     std::vector<Option> options;
     files.add_to(options);
@@ -46,7 +48,7 @@ TEST(ExplorationFiles, TheFindingsForCodeReviewAreThoseOfTheFailure) {
     std::vector<Option> options;
     files.add_to(options);
     const std::string path = temporary("exploration.sarif");
-    options[2].set(path);
+    options.back().set(path);
     files.open();
     files.write(record);
     const auto log = nlohmann::json::parse(read_file("file", path));

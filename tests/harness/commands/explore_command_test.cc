@@ -56,6 +56,25 @@ TEST(ExploreCommand, WritesTheDecisiveChoiceOfTheFailure) {
   }
 }
 
+// With the timeline of the run, and both ways where a choice decides.
+TEST(ExploreCommand, ExplainsAFailureAsAPage) {
+  for (const char* strategy : {"auto", "random"}) {
+    const std::string page = temporary("explored_" + std::string(strategy) + ".html");
+    const Answer answer = ask({"explore", "lost_wakeup", "--strategy", strategy, "--report", page,
+                               "--save", temporary("found")});
+    EXPECT_EQ(answer.status, 1) << answer.err;
+    EXPECT_THAT(answer.out, testing::EndsWith("\n  Report     " + page + "\n"));
+    const std::string text = read_file("file", page);
+    EXPECT_THAT(text, testing::StartsWith("<!doctype html>"));
+    const std::string begin = R"(<script type="application/json" id="run">)";
+    const std::size_t first = text.find(begin) + begin.size();
+    const auto data =
+        nlohmann::json::parse(text.substr(first, text.find("</script>", first) - first));
+    EXPECT_FALSE(data["timeline"].empty());
+    EXPECT_EQ(data["decisive"].is_null(), std::string(strategy) == "random");
+  }
+}
+
 TEST(ExploreCommand, SavesARandomFailureAsAScenarioThatRunReplays) {
   const std::string saved = temporary("found.toml");
   const Answer answer =
@@ -168,7 +187,7 @@ TEST(ExploreCommand, AScenarioOnStandardOutputIsNoFileToRun) {
 }
 
 TEST(ExploreCommand, ChecksItsFilesBeforeItRuns) {
-  for (const char* option : {"--save", "--json", "--junit", "--sarif"}) {
+  for (const char* option : {"--save", "--json", "--report", "--junit", "--sarif"}) {
     const Answer answer = ask({"explore", "first_come", option, "/absent/file"});
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.out, "") << option;

@@ -117,7 +117,7 @@ TEST_F(FailureShrinking, TheFaultThatIsLeftIsAsSimpleAsCanBe) {
 }
 
 TEST_F(FailureShrinking, EndsAfterSoManyAttempts) {
-  EXPECT_EQ(shrink_failure(program_, failure_, 3).attempts, 3u);
+  EXPECT_EQ(shrink_failure(program_, failure_, {}, 3).attempts, 3u);
 }
 
 // The name of a preset would stand for its faults, and not for those that are left.
