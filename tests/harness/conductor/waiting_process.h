@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -103,6 +104,15 @@ class TwoThreads {
   RankProcess process_;
   Descriptor socket_;
 };
+
+// Why no process comes to rest; empty where they do.
+inline std::string_view why_none_rests() noexcept {
+#if defined(__SANITIZE_THREAD__)
+  return "ThreadSanitizer has a thread of its own in each process, which sleeps";
+#else
+  return "";
+#endif
+}
 
 // Makes a call, and waits for its answer.
 inline void make_call(int socket) {
