@@ -266,14 +266,14 @@ constexpr LawRow<JudgeExploration> laws_of_small_worlds[] = {
 
 constexpr LawRow<JudgeExploration> laws_of_small_buffered_worlds[] = {
     {"buffers_leave_the_same_choices",
-     "the same of worlds whose links hold all that is sent over them", judge_against_all, 20},
+     "the same of worlds whose links hold all that is sent over them", judge_against_all, 60},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_buffered_worlds[] = {
     {"random_schedules_with_buffers_end_no_otherwise",
      "100 random schedules with buffers end as some run of the exploration does; no class is run "
      "twice",
-     judge_against_random, 30},
+     judge_against_random, 60},
 };
 
 constexpr LawRow<JudgeExploration> laws_of_fixed_peers[] = {

@@ -148,6 +148,7 @@ TurnOptions free_and_endless() {
 }
 
 TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
+  if (!why_none_rests().empty()) GTEST_SKIP() << why_none_rests();
   TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
   RankProcess& process = threads.process();
   Poller poller;
@@ -180,6 +181,7 @@ TEST(TurnsOfContexts, AProcessAtRestIsBlockedForCertain) {
 }
 
 TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
+  if (!why_none_rests().empty()) GTEST_SKIP() << why_none_rests();
   TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
   RankProcess& process = threads.process();
   Poller poller;
@@ -210,6 +212,7 @@ TEST(TurnsOfContexts, AProcessAtRestIsListenedToAgainAfterEachOfItsSteps) {
 
 // As after a signal.
 TEST(TurnsOfContexts, AProcessAtRestThatSpeaksAllTheSameIsHeard) {
+  if (!why_none_rests().empty()) GTEST_SKIP() << why_none_rests();
   TwoThreads threads(wait_for_lock, [](int) { wait_for_lock(); });
   Poller poller;
   Turns turns(poller, free_and_endless());
