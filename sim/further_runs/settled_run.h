@@ -11,7 +11,7 @@
 namespace gang::sim {
 
 // Runs `program`, then again as often as its verdict leaves something open that another run decides
-// (at most a few times): whether a deadlock needs rendezvous sends or streams, whether findings
+// (dozens of times at most): whether a deadlock needs rendezvous sends or streams, whether findings
 // need the faults, whether it matters which message a receive from any source takes. Programs that
 // leave results outside do so once for each run; the report is of the first one.
 Report run_settled(const SimulationOptions& options, const RankProgram& program);
@@ -23,8 +23,8 @@ using RunAgain = std::function<Report(const SimulationOptions&)>;
 // where nothing is open, and completes `report`, of a run with `options`.
 //
 // A deadlock is settled by one run where that fails or makes no choice, and by up to 16 classes of
-// schedules of a small one that holds: the first that fails decides; if all hold, and there are no
-// more, the program completes without the condition in every schedule.
+// schedules of a small one that holds: the first that fails decides; if fewer are all that there
+// are, and hold, the program completes without the condition in every schedule.
 void settle_deadlock(const SimulationOptions& options, Report& report, const RunAgain& again);
 
 // Its first further run is the one without faults.
