@@ -19,9 +19,11 @@ constexpr std::uint64_t most_naps_each = 1'000'000;
 }  // namespace
 
 std::optional<TimePoint> PassingTime::next_event() const {
+  TimePoint next = world_.matching.deadlines().earliest_firm();
+  if (faults_ != nullptr) next = std::min(next, faults_->next_event());
   const std::optional<TimePoint> wake_up = world_.engine.clock().events().next_time();
-  if (faults_ == nullptr || faults_->next_event() == TimePoint::max()) return wake_up;
-  return std::min(wake_up.value_or(TimePoint::max()), faults_->next_event());
+  if (next == TimePoint::max()) return wake_up;
+  return std::min(wake_up.value_or(next), next);
 }
 
 std::optional<TimePoint> PassingTime::next_timeout(TimePoint limit) {
@@ -48,7 +50,11 @@ void PassingTime::advance_to(TimePoint time) {
 
 void PassingTime::reach_event(TimePoint time) {
   advance_to(time);
-  if (faults_ != nullptr && faults_->next_event() <= time) faults_->act();
+  bool has_happened = false;
+  if (faults_ != nullptr && faults_->next_event() <= time) {
+    faults_->act();
+    has_happened = true;
+  }
   if (const std::uint64_t now = activity(); now != activity_) {
     activity_ = now;
     naps_ = 0;
@@ -61,7 +67,12 @@ void PassingTime::reach_event(TimePoint time) {
     ++task.naps;
     ++naps_;
     world_.engine.wake(task);
+    has_happened = true;
   }
+  // Who comes at the time of a deadline is in time.
+  if (has_happened) return;
+  world_.engine.choices().note_guided_choice();
+  world_.matching.deadlines().end_firm();
 }
 
 void PassingTime::reach_timeout(TimePoint time) {
@@ -100,6 +111,7 @@ bool PassingTime::is_slept_away() {
   if (faults_ != nullptr &&
       std::min(faults_->next_event(), faults_->next_trigger()) != TimePoint::max())
     return false;
+  if (world_.matching.deadlines().earliest_firm() != TimePoint::max()) return false;
   std::uint64_t napping = 0;
   std::uint64_t fewest = most_naps_each;
   world_.engine.contexts().for_each([&](const Task& task) {

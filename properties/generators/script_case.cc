@@ -18,22 +18,6 @@ using Kind = ScriptedKind;
 
 constexpr int most_ranks = 5;
 
-constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
-                                   EnumName{Kind::reduction, "reduction on the pair"},
-                                   EnumName{Kind::two_reductions, "reductions on pair and all"},
-                                   EnumName{Kind::two_threads, "reductions by two threads"},
-                                   EnumName{Kind::one_gang, "two barriers"},
-                                   EnumName{Kind::send, "send"},
-                                   EnumName{Kind::receive, "receive"},
-                                   EnumName{Kind::receive_any, "receive from any rank"},
-                                   EnumName{Kind::test_receive, "tested receive"},
-                                   EnumName{Kind::try_receive, "receive in some tries"},
-                                   EnumName{Kind::wait_any, "wait for one of two receives"},
-                                   EnumName{Kind::timed_wait, "receive with patience"},
-                                   EnumName{Kind::sleep, "sleep"},
-                                   EnumName{Kind::broken_barrier, "abort of the pair"},
-                                   EnumName{Kind::shrink, "shrink"}};
-
 constexpr std::array backend_places = {EnumName{sim::SimulatedBackend::sim, ""},
                                        EnumName{sim::SimulatedBackend::gloo, " on sim-gloo"},
                                        EnumName{sim::SimulatedBackend::nccl, " on sim-nccl"}};
@@ -41,133 +25,10 @@ constexpr std::array backend_places = {EnumName{sim::SimulatedBackend::sim, ""},
 // Mostly calls that make no choice: those are the worlds that something certain is said about.
 Kind draw_kind(Draw& draw) {
   constexpr std::array usual = {Kind::barrier, Kind::reduction, Kind::send, Kind::receive};
-  constexpr std::array rare = {Kind::receive_any,   Kind::test_receive, Kind::try_receive,
-                               Kind::wait_any,      Kind::timed_wait,   Kind::sleep,
-                               Kind::broken_barrier};
+  constexpr std::array rare = {
+      Kind::receive_any, Kind::test_receive,   Kind::try_receive, Kind::wait_any,  Kind::timed_wait,
+      Kind::sleep,       Kind::broken_barrier, Kind::signal,      Kind::monitored, Kind::shrink};
   return draw.one_in(8) ? draw.any_of(rare) : draw.any_of(usual);
-}
-
-// Started receives from `peer` and from the rank behind it.
-int receive_either(Gang& root, int peer, const ScriptedCall& call, CallSite site) {
-  std::array<std::vector<std::int32_t>, 2> values;
-  std::array<Work, 2> works;
-  for (int i = 0; i < 2; ++i) {
-    values[i].resize(static_cast<std::size_t>(call.count));
-    works[i] = root.start_recv(view(values[i]), (peer + i) % root.size(), call.tag, {}, site);
-  }
-  const std::size_t first = Work::wait_any(works);
-  works[first].wait();
-  works[1 - first].wait();
-  return static_cast<int>(first);
-}
-
-// A started receive, tested until it has ended or some tries were in vain. Returns how many were.
-int receive_in_tries(sim::SimulatedRank& rank, int peer, const ScriptedCall& call, CallSite site) {
-  constexpr int most = 3;
-  std::vector<std::int32_t> values(static_cast<std::size_t>(call.count));
-  Work work = rank.root()->start_recv(view(values), peer, call.tag, {}, site);
-  int in_vain = 0;
-  while (in_vain < most && !work.test()) {
-    ++in_vain;
-    if (call.count > 1) rank.runtime().yield();
-  }
-  work.wait();
-  return in_vain;
-}
-
-void start_two_reductions(Gang& root, Gang& pair, std::vector<std::int32_t>& values,
-                          CallSite site) {
-  std::vector<std::int32_t> of_all = values;
-  Work on_pair = pair.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
-  Work on_all = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
-  on_pair.wait();
-  on_all.wait();
-}
-
-void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::vector<std::int32_t>& values,
-                           CallSite site) {
-  std::vector<std::int32_t> of_all = values;
-  const auto thread = rank.runtime().start_thread(
-      "pair", [&] { pair.all_reduce(view(values), ReduceOperation::sum, {}, site); });
-  rank.root()->all_reduce(view(of_all), ReduceOperation::sum, {}, site);
-  thread->join();
-}
-
-void meet_in_two_threads(sim::SimulatedRank& rank, CallSite site) {
-  const auto root = rank.root();
-  const auto barrier = [&root, site] { root->barrier({}, site); };
-  const auto thread = rank.runtime().start_thread("other", barrier);
-  barrier();
-  thread->join();
-}
-
-// Returns what the rank saw that may depend on the schedule, else 0.
-int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, CallSite site) {
-  Gang& root = *rank.root();
-  const int peer = call.peer % root.size();
-  std::vector<std::int32_t> values(static_cast<std::size_t>(call.count), root.rank());
-  switch (call.kind) {
-    case Kind::barrier:
-      root.barrier({}, site);
-      return 0;
-    case Kind::reduction:
-      pair.all_reduce(view(values), ReduceOperation::sum, {}, site);
-      return 0;
-    case Kind::two_reductions:
-      return start_two_reductions(root, pair, values, site), 0;
-    case Kind::two_threads:
-      return reduce_in_two_threads(rank, pair, values, site), 0;
-    case Kind::one_gang:
-      if (root.rank() == peer) return meet_in_two_threads(rank, site), 0;
-      root.barrier({}, site);
-      root.barrier({}, site);
-      return 0;
-    case Kind::send:
-      root.send(view(values), peer, call.tag, {}, site);
-      return 0;
-    case Kind::receive:
-      root.recv(view(values), peer, call.tag, {}, site);
-      return 0;
-    case Kind::receive_any:
-      return root.recv(view(values), any_rank, call.tag, {}, site).source_rank;
-    case Kind::test_receive: {
-      Work work = root.start_recv(view(values), peer, call.tag, {}, site);
-      if (work.test()) return 1;
-      work.wait();
-      return 0;
-    }
-    case Kind::try_receive:
-      return receive_in_tries(rank, peer, call, site);
-    case Kind::wait_any:
-      return receive_either(root, peer, call, site);
-    case Kind::timed_wait: {
-      Work work = root.start_recv(view(values), peer, call.tag, {}, site);
-      if (work.wait(std::chrono::milliseconds(2))) return 0;
-      work.wait();
-      return 1;
-    }
-    case Kind::sleep:
-      rank.runtime().sleep_for(std::chrono::milliseconds(call.count));
-      return 0;
-    case Kind::broken_barrier:
-      pair.abort();
-      return 0;
-    case Kind::shrink:
-      root.shrink({.grace = std::chrono::hours(1)})->barrier({}, site);
-      return 0;
-  }
-  return 0;
-}
-
-std::string text_of(const ScriptedCall& call) {
-  std::string text(name_of(kind_names, call.kind));
-  constexpr std::array with_peer = {Kind::send,        Kind::receive,  Kind::test_receive,
-                                    Kind::try_receive, Kind::wait_any, Kind::timed_wait};
-  if (call.kind == Kind::one_gang) return text + fmt::format(" with a thread on {}", call.peer);
-  if (std::ranges::find(with_peer, call.kind) != with_peer.end())
-    text += fmt::format(" {} {}", call.kind == Kind::send ? "to" : "from", call.peer);
-  if (call.tag != 0) text += fmt::format(" tag {}", call.tag);
-  return call.count == 1 ? text : text + fmt::format(" of {}", call.count);
 }
 
 }  // namespace
@@ -190,7 +51,8 @@ ScriptCase generate_choices(Draw& draw) {
   constexpr std::array kinds = {Kind::receive_any,  Kind::receive_any, Kind::receive_any,
                                 Kind::test_receive, Kind::try_receive, Kind::wait_any,
                                 Kind::timed_wait,   Kind::receive,     Kind::sleep,
-                                Kind::barrier,      Kind::one_gang};
+                                Kind::barrier,      Kind::one_gang,    Kind::signal,
+                                Kind::monitored};
   const int ranks = draw.between(3, most_ranks);
   ScriptCase script{.ends_by_what_it_saw = true};
   script.calls.resize(static_cast<std::size_t>(ranks));
@@ -203,11 +65,13 @@ ScriptCase generate_choices(Draw& draw) {
     const int tag = draw.one_in(4) ? 1 : 0;
     const int destination = draw.between(0, ranks - 1);
     const int source = destination + draw.between(1, ranks - 2);
-    const bool is_of_all = kind == Kind::barrier || kind == Kind::one_gang;
+    const bool is_of_all =
+        kind == Kind::barrier || kind == Kind::one_gang || kind == Kind::monitored;
+    const bool is_of_one = kind == Kind::sleep || kind == Kind::signal;
     if (is_of_all)
       for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind, .peer = destination});
-    if (kind == Kind::sleep) add(source, {.kind = kind, .count = draw.between(1, 3)});
-    if (is_of_all || kind == Kind::sleep) continue;
+    if (is_of_one) add(source, {.kind = kind, .count = draw.between(1, 3)});
+    if (is_of_all || is_of_one) continue;
     const int elements = kind == Kind::try_receive ? draw.between(1, 2) : 1;
     add(source, {.kind = Kind::send, .peer = destination, .tag = tag, .count = elements});
     if (kind == Kind::wait_any)
@@ -225,7 +89,7 @@ ScriptCase generate_faulty_choices(Draw& draw) {
   const int ranks = static_cast<int>(script.calls.size());
   script.handles_errors = draw.one_in(2);
   for (auto& calls : script.calls)
-    if (draw.one_in(2)) calls.push_back({.kind = Kind::shrink});
+    if (draw.one_in(2)) calls.push_back({.kind = Kind::shrink, .count = draw.between(1, 2)});
   sim::Fault fault{.kind = draw.any_of(kinds), .ranks = {draw.between(0, ranks - 1)}};
   fault.trigger.operation = static_cast<std::uint64_t>(draw.between(0, 3));
   fault.trigger.moment = draw.any_of(
@@ -341,7 +205,7 @@ std::string to_text(const ScriptCase& script) {
   for (const sim::Fault& fault : script.faults) text += to_string(fault) + '\n';
   for (std::size_t rank = 0; rank < script.calls.size(); ++rank) {
     text += fmt::format("rank {}:", rank);
-    for (const ScriptedCall& call : script.calls[rank]) text += " " + text_of(call) + ";";
+    for (const ScriptedCall& call : script.calls[rank]) text += " " + to_text(call) + ";";
     text += '\n';
   }
   return text;

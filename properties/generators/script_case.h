@@ -3,41 +3,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "properties/generators/scripted_call.h"
 #include "properties/law.h"
 #include "sim/faults/fault_plan.h"
 #include "sim/simulation.h"
 
 namespace gang::properties {
-
-enum class ScriptedKind : std::uint8_t {
-  barrier,         // on all ranks
-  reduction,       // on the rank's pair, (0,1), (2,3), ..., of `count` elements
-  two_reductions,  // started: on the pair, then on all ranks
-  two_threads,     // the same, but blocking: the one on the pair by a thread
-  one_gang,        // two barriers: on `peer`, one of them by a thread
-  send,            // to `peer`, with `tag`, of `count` elements
-  receive,         // from `peer`
-  receive_any,     // from any rank, with `tag`
-  test_receive,    // from `peer`, started, tested once, then waited for
-  try_receive,     // the same, tested up to 3 times; of 2 elements: with yields in between
-  wait_any,        // receives from `peer` and from the next rank; waits for either, then for both
-  timed_wait,      // a receive from `peer`, waited for for 2 ms, then without limit
-  sleep,           // for `count` ms
-  broken_barrier,  // aborts the pair
-  shrink           // shrinks the world and makes a barrier of those who are left
-};
-
-struct ScriptedCall {
-  ScriptedKind kind = ScriptedKind::barrier;
-  int peer = 0;  // modulo the world
-  int tag = 0;
-  int count = 1;
-
-  friend bool operator==(const ScriptedCall&, const ScriptedCall&) = default;
-};
 
 // Most such worlds deadlock, mismatch or fail. A rank ends with its first error, or goes on.
 struct ScriptCase {

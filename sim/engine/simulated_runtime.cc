@@ -146,9 +146,13 @@ class SimulatedCondition final : public RuntimeCondition {
     try {
       while (!is_notified && engine_.now() < deadline) {
         if (deadline != TimePoint::max()) engine_.clock().wake_at(deadline, self);
-        if (Guide* guide = engine_.choices().guide()) guide->wants(mutex.key());
+        // One that may time out does not need the mutex for that.
+        if (Guide* guide = engine_.choices().guide();
+            guide && (deadline == TimePoint::max() || user_ == RuntimeUser::gangs))
+          guide->wants(mutex.key());
         engine_.block(self, Wait{Wait::Reason::condition});
       }
+      if (engine_.now() >= deadline) note_end_at_deadline();
       forget(is_notified);
       if (Guide* guide = engine_.choices().guide(); guide && user_ == RuntimeUser::program)
         guide->join(key_);
@@ -159,6 +163,17 @@ class SimulatedCondition final : public RuntimeCondition {
       throw;
     }
     return is_notified;
+  }
+
+  // A notification in that instant may come before it or after.
+  void note_end_at_deadline() const {
+    engine_.choices().note_guided_choice();
+    Guide* guide = engine_.choices().guide();
+    if (guide == nullptr || user_ == RuntimeUser::gangs) return;
+    guide->access({.kind = AccessKind::wait,
+                   .mode = AccessMode::read,
+                   .rank = engine_.current().rank->rank,
+                   .object = key_});
   }
 
   void forget(const bool& is_notified) {

@@ -74,6 +74,10 @@ std::string to_text(const Contest& contest) {
           first.kind == second.kind ? "did" : fmt::format("{} it", deed_of(second.kind)));
     }
     case AccessKind::arrival:
+      if (second.kind == AccessKind::arrival)
+        return fmt::format("{} called shrink{} before {} did{}, and so decided on its options",
+                           context_of(first, first_name), place_of(first),
+                           context_of(second, second_name), place_of(second));
       return to_text_of_arrival(contest);
     case AccessKind::look:
       return fmt::format("{} tested its operation{} before {} made its call{}",

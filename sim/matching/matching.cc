@@ -63,7 +63,7 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info, std::uint64_t firs
 }
 
 void Matching::gang_gone(GangState& gang) {
-  if (gang.shrinking) shrinking_ended(gang);
+  if (gang.shrinking) std::erase(shrinking_, &gang);
   if (!engine_.is_over()) world_.diagnosis.unreceived(gang);
   GangState* last = gangs_.back();
   gangs_[gang.registry_index] = last;

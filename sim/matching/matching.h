@@ -72,9 +72,8 @@ class Matching {
   // Breaks the gang of two matched messages that differ, or of a whole slot, with a finding.
   void fail_mismatch(GangState& gang, std::span<PendingOperation* const> members);
 
-  // Members of `gang` are waiting in shrink, from the first call to their agreement.
-  void shrinking_begun(GangState& gang) { shrinking_.push_back(&gang); }
-  void shrinking_ended(GangState& gang) { std::erase(shrinking_, &gang); }
+  // Gangs with members waiting in shrink, from the first call to their agreement.
+  std::vector<GangState*>& shrinking() noexcept { return shrinking_; }
 
   // The rank will make no more calls: ranks that shrink a gang do not wait for it.
   void rank_gone(int root_rank);
@@ -128,7 +127,7 @@ class Matching {
   OperationDeadlines deadlines_;
   Mismatches mismatches_;
   RecycledList<GangState*> gangs_;
-  std::vector<GangState*> shrinking_;        // with members waiting in shrink
+  std::vector<GangState*> shrinking_;
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream
   bool is_releasing_ = false;
   std::uint64_t calls_ = 0;

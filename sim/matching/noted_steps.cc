@@ -1,5 +1,7 @@
 #include "sim/matching/noted_steps.h"
 
+#include <span>
+
 #include "gang/hash.h"
 #include "sim/engine/engine.h"
 #include "sim/schedule/guide.h"
@@ -14,6 +16,7 @@ enum class Part : std::uint8_t {
   mailbox,   // of a member: the order of messages to it
   received,  // of a member: the receives that it has posted
   coming,    // of its members, to shrink it
+  options,   // to shrink it: those of the first member count
   agreed,    // to shrink it
 };
 
@@ -78,6 +81,13 @@ void look_at(Guide& guide, const PendingOperation& pending) {
 bool is_of_current_step(const PendingOperation& pending) {
   return pending.form == CallForm::blocking && pending.batch == nullptr &&
          pending.task == &pending.gang->world->engine.current();
+}
+
+std::uint64_t digest_of(const ShrinkOptions& options) {
+  const auto ticks = [](Duration duration) { return static_cast<std::uint64_t>(duration.count()); };
+  const std::uint64_t name = fnv1a(std::as_bytes(std::span(options.name)));
+  const std::uint64_t timeout = ticks(options.timeout.value_or(Duration(-1)));
+  return splitmix64(splitmix64(name, timeout), ticks(options.grace.value_or(Duration(-1))));
 }
 
 // Calls of one rank on one gang are counted in their order.
@@ -197,7 +207,16 @@ void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey me
     notes->taken.push_back({message, receive.task->rank->rank, receive.call().call_site});
 }
 
-void note_coming(Guide& guide, const GangState& gang) {
+// What two members do to one object for each bit of their options commutes where those are equal.
+void note_coming(Guide& guide, const GangState& gang, const Task& task,
+                 const ShrinkOptions& options, const CallSite& call_site) {
+  const std::uint64_t digest = digest_of(options);
+  for (unsigned bit = 0; bit < 32; ++bit)
+    guide.access({.kind = AccessKind::arrival,
+                  .mode = (digest >> bit & 1) != 0 ? AccessMode::look : AccessMode::arrive,
+                  .rank = task.rank->rank,
+                  .object = part_of(gang, Part::options, bit),
+                  .site = call_site});
   guide.publish(part_of(gang, Part::coming));
 }
 

@@ -47,8 +47,10 @@ void note_meeting(Guide& guide, StepKey waiting, const PendingOperation& posted)
 void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey message);
 
 // Of a meeting to shrink the gang: a member has come; all have, but for the programs of `absent`
-// ranks, which have ended; a member goes on after that.
-void note_coming(Guide& guide, const GangState& gang);
+// ranks, which have ended; a member goes on after that. The order in which two members come matters
+// where they have different options.
+void note_coming(Guide& guide, const GangState& gang, const Task& task,
+                 const ShrinkOptions& options, const CallSite& call_site);
 void note_agreement(Guide& guide, const GangState& gang, const std::vector<int>& absent);
 void note_agreed(Guide& guide, const GangState& gang);
 

@@ -6,14 +6,15 @@
 
 #include "sim/matching/diagnosis.h"
 #include "sim/matching/matching.h"
+#include "sim/matching/shrinking.h"
 #include "sim/matching/sim_gang.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
 namespace {
 
-// Calls `visit` with every operation that waits in `gang`, except monitored barriers, which time
-// themselves.
+// Calls `visit` with every operation that waits in `gang`, except monitored barriers, whose
+// deadlines are firm.
 template <typename Visit>
 void for_each_timed(GangState& gang, const Visit& visit) {
   for (const MatchSlot* slot : gang.active)
@@ -32,6 +33,11 @@ void for_each_launched(const RankState& rank, const Visit& visit) {
   if (!rank.stream) return;
   for (PendingOperation* pending : *rank.stream)
     if (pending->status == PendingStatus::launched) visit(*pending);
+}
+
+// Whether a context waits for it.
+bool waits(const PendingOperation& barrier) {
+  return !Matching::has_ended(barrier) && !barrier.task->is_frozen;
 }
 
 }  // namespace
@@ -96,6 +102,33 @@ void OperationDeadlines::time_out(GangState& gang, PendingOperation& pending) {
   world_.diagnosis.timed_out(pending, *cause);
   cause->reason = fmt::format("{} did not come", members_text(gang, cause->ranks_at_fault));
   matching_.break_gang(gang, cause);
+}
+
+TimePoint OperationDeadlines::earliest_firm() const {
+  TimePoint earliest = TimePoint::max();
+  for (const PendingOperation* barrier : monitored_)
+    if (waits(*barrier)) earliest = std::min(earliest, barrier->deadline);
+  for (const GangState* gang : matching_.shrinking())
+    earliest = std::min(earliest, end_of_grace(*gang));
+  return earliest;
+}
+
+void OperationDeadlines::end_firm() {
+  const TimePoint now = world_.engine.now();
+  for (const PendingOperation* barrier : monitored_)
+    if (waits(*barrier) && barrier->deadline <= now) fail_monitored_barrier(*barrier);
+  for (GangState* gang : std::vector(matching_.shrinking()))
+    if (end_of_grace(*gang) <= now) shrink_to_those_present(world_, *gang);
+}
+
+OperationDeadlines::MonitoredWait::MonitoredWait(OperationDeadlines& deadlines,
+                                                 PendingOperation& pending)
+    : deadlines_(deadlines), pending_(pending) {
+  deadlines_.monitored_.push_back(&pending_);
+}
+
+OperationDeadlines::MonitoredWait::~MonitoredWait() {
+  std::erase(deadlines_.monitored_, &pending_);
 }
 
 void OperationDeadlines::fail_monitored_barrier(const PendingOperation& pending) {

@@ -92,7 +92,7 @@ inline bool Matching::post_inline(PendingOperation& pending) {
   const auto in = [now](Duration timeout) {
     return timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
   };
-  // Monitored barriers time themselves.
+  // Those of monitored barriers are firm.
   if (pending.call().kind == OperationKind::monitored_barrier) [[unlikely]] {
     pending.deadline = in(pending.operation->timeout);
   } else {

@@ -25,6 +25,11 @@ std::vector<int> absent_ranks(const GangState& gang, const ShrinkMeeting& meetin
   return ranks;
 }
 
+bool is_anybody_present(const ShrinkMeeting& meeting) {
+  return std::ranges::any_of(meeting.present,
+                             [](const Task* task) { return task != nullptr && !task->is_frozen; });
+}
+
 // Members that a partition separates from the others cannot agree with them.
 void leave_out_unreachable(World& world, const GangState& gang, ShrinkMeeting& meeting) {
   if (world.interference == nullptr) return;
@@ -38,8 +43,6 @@ void leave_out_unreachable(World& world, const GangState& gang, ShrinkMeeting& m
 void agree(World& world, GangState& gang) {
   ShrinkMeeting& meeting = *gang.shrinking;
   leave_out_unreachable(world, gang, meeting);
-  if (Guide* guide = world.engine.choices().guide())
-    note_agreement(*guide, gang, absent_ranks(gang, meeting));
   GangInfo info;
   for (std::size_t i = 0; i < meeting.present.size(); ++i) {
     if (meeting.present[i] == nullptr) continue;
@@ -55,29 +58,23 @@ void agree(World& world, GangState& gang) {
   info.size = static_cast<int>(info.root_ranks.size());
   meeting.awaited.clear();
   meeting.shrunk = world.matching.make_gang(std::move(info));
-  world.matching.shrinking_ended(gang);
+  std::erase(world.matching.shrinking(), &gang);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = absent_members(meeting);
   cause->reason = fmt::format("the gang was shrunk to {}", members_text(gang, meeting.members));
   world.matching.break_gang(gang, std::move(cause), Breaks::after_all_calls);
+  // Last, so that the coming of the last member is not taken for something that had to come after
+  // that of all others.
+  if (Guide* guide = world.engine.choices().guide())
+    note_agreement(*guide, gang, absent_ranks(gang, meeting));
   for (Task* task : meeting.present)
     if (task != nullptr) world.engine.wake(*task);
 }
 
-bool are_same(const ShrinkOptions& a, const ShrinkOptions& b) {
-  return a.name == b.name && a.timeout == b.timeout && a.grace == b.grace;
-}
-
 ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& options) {
-  Choices& choices = world.engine.choices();
-  // Who is there in time. Only its end by `grace`, a poll, and whose options count depend on the
-  // order in which members come.
-  choices.note_guided_choice();
-  if (gang.shrinking) {
-    if (!are_same(gang.shrinking->options, options)) choices.note_choice_point(Unguided::deadline);
-    return *gang.shrinking;
-  }
+  world.engine.choices().note_guided_choice();  // who is there in time, and whose options count
+  if (gang.shrinking) return *gang.shrinking;
   gang.shrinking = std::make_unique<ShrinkMeeting>();
   ShrinkMeeting& meeting = *gang.shrinking;
   meeting.present.resize(static_cast<std::size_t>(gang.size()), nullptr);
@@ -87,7 +84,7 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
                                                               : now + *options.grace;
   for (const int rank : gang.info->root_ranks)
     if (!world.rank(rank).has_returned) meeting.awaited.insert(rank);
-  world.matching.shrinking_begun(gang);
+  world.matching.shrinking().push_back(&gang);
   return meeting;
 }
 
@@ -121,24 +118,21 @@ ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOpt
   meeting.present[static_cast<std::size_t>(member)] = &self;
   meeting.awaited.erase(gang.root_rank_of(member));
   world.engine.note_progress();
-  if (Guide* guide = world.engine.choices().guide()) note_coming(*guide, gang);
+  if (Guide* guide = world.engine.choices().guide())
+    note_coming(*guide, gang, self, options, call_site);
   if (meeting.awaited.empty()) agree(world, gang);
-  while (!meeting.shrunk) {
-    if (world.engine.now() < meeting.deadline) {
-      world.engine.clock().wake_at(meeting.deadline, self);
-      world.engine.block(self, Wait{Wait::Reason::sleep});
-      continue;
-    }
-    // A member that arrives exactly at the deadline is in time: let all others run first.
-    world.engine.choices().note_choice_point(Unguided::deadline);
-    world.engine.poll();
-    if (!meeting.shrunk) agree(world, gang);
-  }
+  while (!meeting.shrunk) world.engine.block(self, Wait{Wait::Reason::sleep});
   if (Guide* guide = world.engine.choices().guide()) note_agreed(*guide, gang);
   const auto seat = std::ranges::lower_bound(meeting.members, member);
   if (seat == meeting.members.end() || *seat != member) refuse(world, gang, member, call_site);
   return {meeting.shrunk, static_cast<int>(seat - meeting.members.begin())};
 }
+
+TimePoint end_of_grace(const GangState& gang) {
+  return is_anybody_present(*gang.shrinking) ? gang.shrinking->deadline : TimePoint::max();
+}
+
+void shrink_to_those_present(World& world, GangState& gang) { agree(world, gang); }
 
 void leave_shrinking(World& world, GangState& gang, int root_rank) {
   ShrinkMeeting& meeting = *gang.shrinking;
@@ -146,8 +140,8 @@ void leave_shrinking(World& world, GangState& gang, int root_rank) {
   const auto member = std::ranges::find(ranks, root_rank);
   if (member == ranks.end()) return;
   meeting.present[static_cast<std::size_t>(member - ranks.begin())] = nullptr;
-  const bool anybody = std::ranges::any_of(meeting.present, [](Task* task) { return task; });
-  if (meeting.awaited.erase(root_rank) != 0 && meeting.awaited.empty() && anybody)
+  if (meeting.awaited.erase(root_rank) != 0 && meeting.awaited.empty() &&
+      is_anybody_present(meeting))
     agree(world, gang);
 }
 

@@ -12,6 +12,13 @@ struct World;
 ChildSeat shrink_gang(World& world, GangState& gang, int member, const ShrinkOptions& options,
                       const CallSite& call_site);
 
+// When the members of `gang` that are waiting in shrink stop waiting for others; TimePoint::max()
+// if all who came have gone again.
+TimePoint end_of_grace(const GangState& gang);
+
+// That time has come: they go on without the others.
+void shrink_to_those_present(World& world, GangState& gang);
+
 // The rank will make no more calls: no member waits for it, and `gang` continues without it.
 void leave_shrinking(World& world, GangState& gang, int root_rank);
 

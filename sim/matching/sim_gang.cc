@@ -185,20 +185,14 @@ Received SimGang::run_under_faults(World& world, Operation& operation) {
 
 Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   World& world = this->world();
-  PendingOperation* const waited_for[] = {&pending};
-  const Wait wait{Wait::Reason::operation, waited_for};
-  while (!Matching::has_ended(pending)) {
-    if (world.engine.now() >= pending.deadline) {
-      // A member that arrives exactly at the deadline is in time: let all others run first.
-      world.engine.choices().note_choice_point(Unguided::deadline);
-      world.engine.poll(&pending);
-      if (!Matching::has_ended(pending)) world.matching.deadlines().fail_monitored_barrier(pending);
-      break;
-    }
-    if (pending.deadline != TimePoint::max())
-      world.engine.clock().wake_at(pending.deadline, world.engine.current());
-    world.engine.block(world.engine.current(), wait);
+  const bool had_ended = Matching::has_ended(pending);
+  {
+    const OperationDeadlines::MonitoredWait waiting(world.matching.deadlines(), pending);
+    PendingOperation* const waited_for[] = {&pending};
+    const Wait wait{Wait::Reason::operation, waited_for};
+    while (!Matching::has_ended(pending)) world.engine.block(world.engine.current(), wait);
   }
+  note_end_of_call(world, pending, had_ended);
   return world.matching.take(pending);
 }
 
