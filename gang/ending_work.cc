@@ -40,14 +40,15 @@ Duration time_left(const Runtime& runtime, TimePoint deadline) {
   return std::max<Duration>(deadline - runtime.now(), std::chrono::milliseconds(1));
 }
 
-EndingWork::EndingWork(std::shared_ptr<CompletionBoard> board) noexcept
-    : board_(std::move(board)) {}
+EndingWork::EndingWork(std::shared_ptr<CompletionBoard> board, const CallSite& call_site)
+    : board_(std::move(board)), ended_(board_->runtime().make_flag(call_site)) {}
 
 void EndingWork::end(std::exception_ptr error, Received received) {
-  const auto lock = board_->lock();
   error_ = std::move(error);
   received_ = received;
-  ended_.store(true, std::memory_order_release);
+  // Not under the lock: in simulation, others may go first.
+  ended_->set();
+  const auto lock = board_->lock();
   board_->changed().notify_all();
 }
 
@@ -66,27 +67,33 @@ bool EndingWork::wait(std::optional<Duration> timeout) {
     rethrow();
     return true;
   }
-  board_->runtime().note_look();
-  const TimePoint deadline = deadline_after(board_->runtime(), *timeout);
-  if (!has_ended()) run_in_background();
-  auto lock = board_->lock();
-  while (!has_ended()) {
-    const Duration left = deadline - board_->runtime().now();
-    if (left <= Duration::zero()) return false;
-    board_->changed().wait_for(lock, left);
+  Runtime& runtime = board_->runtime();
+  const TimePoint deadline = deadline_after(runtime, *timeout);
+  if (!has_ended()) {
+    runtime.before_look();  // it may end at once
+    run_in_background();
   }
-  lock.unlock();
+  TimePoint now{};
+  {
+    auto lock = board_->lock();
+    while ((now = runtime.now()) < deadline && !has_ended())
+      board_->changed().wait_for(lock, deadline - now);
+  }
+  // In its last instant, the wait may find the end or not.
+  if (now >= deadline) {
+    runtime.before_look();
+    if (!ended_->look()) return false;
+  }
   rethrow();
   return true;
 }
 
 bool EndingWork::test() {
-  board_->runtime().note_look();
-  if (!has_ended()) run_in_background();
-  // Polling lets others run, but only if this look has not ended the work; otherwise time would
-  // pass in a simulated world.
-  if (!has_ended()) board_->runtime().yield();
-  if (!has_ended()) return false;
+  const auto looks = [this] {
+    board_->runtime().before_look();
+    return ended_->look();
+  };
+  if (!looks() && !(run_in_background() && looks()) && !ended_->look_after_others()) return false;
   rethrow();
   return true;
 }
@@ -105,7 +112,7 @@ std::size_t first_ended(std::span<EndingWork* const> works) {
 std::size_t EndingWork::wait_any(std::span<WorkState* const> works) {
   std::vector<EndingWork*> ours;
   bool share_board = true;
-  board_->runtime().note_look();
+  board_->runtime().before_look();
   for (WorkState* work : works) {
     auto* const ending = static_cast<EndingWork*>(work);
     share_board = share_board && ending->board_ == board_;
@@ -122,6 +129,8 @@ std::size_t EndingWork::wait_any(std::span<WorkState* const> works) {
       board_->changed().wait_for(lock, std::chrono::microseconds(100));
     index = first_ended(ours);
   }
+  // It sees of each work whether that has ended.
+  for (EndingWork* work : ours) work->ended_->look();
   return index;
 }
 
@@ -146,17 +155,18 @@ void EndingWork::detached(std::shared_ptr<WorkState> self) noexcept {
 }
 
 SelfPerformingWork::SelfPerformingWork(std::shared_ptr<CompletionBoard> board,
-                                       std::string thread_name) noexcept
-    : EndingWork(std::move(board)), thread_name_(std::move(thread_name)) {}
+                                       const CallSite& call_site, std::string thread_name)
+    : EndingWork(std::move(board), call_site), thread_name_(std::move(thread_name)) {}
 
 void SelfPerformingWork::await() {
   if (is_claimed_.exchange(true)) return EndingWork::await();
   finish();
 }
 
-void SelfPerformingWork::run_in_background() {
-  if (is_claimed_.exchange(true)) return;
+bool SelfPerformingWork::run_in_background() {
+  if (is_claimed_.exchange(true)) return false;
   thread_ = board().runtime().start_thread(thread_name_, [this] { finish(); });
+  return true;
 }
 
 void SelfPerformingWork::finish() {

@@ -49,7 +49,8 @@ Duration time_left(const Runtime& runtime, TimePoint deadline);
 // The part of a WorkState that concerns waiting. The thread that performs it calls `end` once.
 class EndingWork : public WorkState {
  public:
-  explicit EndingWork(std::shared_ptr<CompletionBoard> board) noexcept;
+  // `call_site`: where it was started.
+  explicit EndingWork(std::shared_ptr<CompletionBoard> board, const CallSite& call_site = {});
 
   bool wait(std::optional<Duration> timeout) override;
   bool test() override;
@@ -58,7 +59,7 @@ class EndingWork : public WorkState {
   void dropped() noexcept override;
   void detached(std::shared_ptr<WorkState> self) noexcept override;
 
-  bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+  bool has_ended() const { return ended_->is_set(); }
 
   // The operation has ended; it failed unless `error` is null.
   void end(std::exception_ptr error, Received received = {});
@@ -70,7 +71,8 @@ class EndingWork : public WorkState {
   virtual void await();
 
   // The program polls, or waits for other works too: the work must now complete without await.
-  virtual void run_in_background() {}
+  // Whether it may have ended because of this.
+  virtual bool run_in_background() { return false; }
 
   // An exception that leaves the program has taken the last handle, and soon the memory of the
   // operation: makes the operation end soon.
@@ -82,17 +84,18 @@ class EndingWork : public WorkState {
   std::shared_ptr<CompletionBoard> board_;
   std::exception_ptr error_;
   Received received_;
-  std::atomic<bool> ended_ = false;
+  std::unique_ptr<RuntimeFlag> ended_;
 };
 
 // A work performed by the thread that waits for it or, if none does, by a thread of its own.
 class SelfPerformingWork : public EndingWork {
  public:
-  SelfPerformingWork(std::shared_ptr<CompletionBoard> board, std::string thread_name) noexcept;
+  SelfPerformingWork(std::shared_ptr<CompletionBoard> board, const CallSite& call_site,
+                     std::string thread_name);
 
  protected:
   void await() override;
-  void run_in_background() override;
+  bool run_in_background() override;
 
   // Performs the operation; called once. What it throws is the operation's error.
   virtual Received perform() = 0;

@@ -10,7 +10,7 @@ class QueuedWork final : public EndingWork {
  public:
   QueuedWork(std::shared_ptr<CompletionBoard> board, const Operation& called,
              std::function<void()> abandon)
-      : EndingWork(std::move(board)),
+      : EndingWork(std::move(board), called.collective.call_site),
         operation(called),
         began(this->board().runtime().now()),
         abandon_(std::move(abandon)) {}

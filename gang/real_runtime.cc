@@ -1,3 +1,4 @@
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -69,6 +70,20 @@ class RealCondition final : public RuntimeCondition {
   std::condition_variable_any condition_;
 };
 
+class RealFlag final : public RuntimeFlag {
+ public:
+  void set() override { is_set_.store(true, std::memory_order_release); }
+  bool is_set() const override { return is_set_.load(std::memory_order_acquire); }
+  bool look() override { return is_set(); }
+  bool look_after_others() override {
+    if (!is_set()) std::this_thread::yield();
+    return is_set();
+  }
+
+ private:
+  std::atomic<bool> is_set_ = false;
+};
+
 class RealRuntime final : public Runtime {
  public:
   TimePoint now() const override { return Clock::now() - start_; }
@@ -89,6 +104,10 @@ class RealRuntime final : public Runtime {
 
   std::unique_ptr<RuntimeCondition> make_condition() override {
     return std::make_unique<RealCondition>();
+  }
+
+  std::unique_ptr<RuntimeFlag> make_flag(const CallSite&) override {
+    return std::make_unique<RealFlag>();
   }
 
  private:

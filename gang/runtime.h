@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "gang/call_site.h"
 #include "gang/duration.h"
 
 namespace gang {
@@ -44,6 +45,25 @@ class RuntimeCondition {
   virtual void notify_all() = 0;
 };
 
+// Something that happens once, by one thread of a rank, and that others wait for or look at: the
+// end of an operation. Threads: all methods may be called from any thread of the rank.
+class RuntimeFlag {
+ public:
+  virtual ~RuntimeFlag() = default;
+
+  // It has happened. What the caller did before is visible to who finds it set.
+  virtual void set() = 0;
+
+  // Whether it has happened, for those who go on only then, or for whom it makes no difference.
+  virtual bool is_set() const = 0;
+
+  // The same, for a program that goes on in either case; see Runtime::before_look.
+  virtual bool look() = 0;
+
+  // look() by a program that may do so again and again: lets others go first.
+  virtual bool look_after_others() = 0;
+};
+
 // What a rank uses instead of std::thread, std::mutex and a clock, so that the same code runs on
 // real threads and in simulation, where every switch is the scheduler's choice.
 //
@@ -70,10 +90,12 @@ class Runtime {
 
   virtual std::unique_ptr<RuntimeMutex> make_mutex() = 0;
   virtual std::unique_ptr<RuntimeCondition> make_condition() = 0;
+  // `call_site`: of the call whose end it is; appears in reports.
+  virtual std::unique_ptr<RuntimeFlag> make_flag(const CallSite& call_site) = 0;
 
-  // The program is about to see how far an operation is, rather than to wait for its end. In
-  // simulation that may depend on the schedule.
-  virtual void note_look() {}
+  // The program is about to see how far operations are, rather than to wait for their end. In
+  // simulation that depends on the schedule: who has gone on before this.
+  virtual void before_look() {}
 };
 
 // Real threads and the steady clock; time zero is when this function is called.

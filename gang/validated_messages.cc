@@ -88,7 +88,7 @@ class ValidatedMessages final : public SelfPerformingWork {
  public:
   ValidatedMessages(ValidatedGang& gang, std::shared_ptr<void> keep,
                     std::shared_ptr<CompletionBoard> board, const Operation& operation)
-      : SelfPerformingWork(std::move(board), "message"),
+      : SelfPerformingWork(std::move(board), operation.collective.call_site, "message"),
         keep_(std::move(keep)),
         gang_(gang),
         operation_(operation),

@@ -78,6 +78,7 @@ void PassingTime::reach_event(TimePoint time) {
 void PassingTime::reach_timeout(TimePoint time) {
   advance_to(time);
   world_.engine.choices().note_guided_choice();
+  world_.engine.clock().note_timeouts(world_.engine.now());
   world_.matching.deadlines().time_out_operations();
   const TimePoint now = world_.engine.now();
   world_.engine.contexts().for_each([this, now](Task& task) {

@@ -124,7 +124,7 @@ class MessageWork final : public SelfPerformingWork {
 
 MessageWork::MessageWork(std::shared_ptr<GlooMember> member, std::shared_ptr<MessageBox> box,
                          const Operation& operation)
-    : SelfPerformingWork(member->world().board, "message"),
+    : SelfPerformingWork(member->world().board, operation.collective.call_site, "message"),
       member_(std::move(member)),
       box_(std::move(box)),
       label_(operation.collective.label),

@@ -275,20 +275,19 @@ void NcclDevice::remove(NcclMember& member) noexcept {
 
 // -- The watchdog --
 
-void NcclDevice::watch(NcclFlight& flight) {
-  if (api().is_done(flight.event())) {
-    finish(flight);
-    return;
-  }
-  start_watching();
+bool NcclDevice::watch(NcclFlight& flight) {
+  if (!api().is_done(flight.event())) return start_watching();
+  finish(flight);
+  return true;
 }
 
-void NcclDevice::start_watching() {
+bool NcclDevice::start_watching() {
   {
     const auto lock = board_->lock();
-    if (members_.empty() || std::exchange(is_watched_, true)) return;
+    if (members_.empty() || std::exchange(is_watched_, true)) return false;
   }
   watchdog_ = runtime().start_thread("nccl watchdog", [this] { watch_over(); });
+  return true;
 }
 
 void NcclDevice::watch_over() {

@@ -72,8 +72,9 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
   // Blocks until `flight` has ended.
   void await(NcclFlight& flight);
 
-  // From now on, a thread ends what is in flight; ends `flight` at once if it is complete.
-  void watch(NcclFlight& flight);
+  // From now on, a thread ends what is in flight; ends `flight` at once if it is complete. Whether
+  // that, or the start of the thread, may have ended it.
+  bool watch(NcclFlight& flight);
 
   // Blocks until nothing of `member` is in flight.
   void await_all(const NcclMember& member);
@@ -103,7 +104,7 @@ class NcclDevice : public std::enable_shared_from_this<NcclDevice> {
 
   Flights flights() const;
   Flights flights(const std::unique_lock<RuntimeMutex>& board_lock) const;
-  void start_watching();
+  bool start_watching();  // unless that has been done
 
   bool finish(NcclFlight& flight);
   void await_end(NcclFlight& flight);

@@ -10,7 +10,7 @@ namespace gang {
 
 NcclFlight::NcclFlight(std::shared_ptr<NcclDevice> device, std::shared_ptr<NcclMember> member,
                        const Operation& operation)
-    : EndingWork(device->board()),
+    : EndingWork(device->board(), operation.collective.call_site),
       device_(std::move(device)),
       member_(std::move(member)),
       purpose_{member_->info(), operation.collective},
@@ -40,7 +40,7 @@ void NcclFlight::copy_back() noexcept {
 
 void NcclFlight::await() { device_->await(*this); }
 
-void NcclFlight::run_in_background() { device_->watch(*this); }
+bool NcclFlight::run_in_background() { return device_->watch(*this); }
 
 void NcclFlight::leave_memory() {
   for (auto& buffer : buffers_) member_->keep(std::move(buffer));

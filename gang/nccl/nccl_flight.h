@@ -58,7 +58,7 @@ class NcclFlight final : public EndingWork {
 
  protected:
   void await() override;
-  void run_in_background() override;
+  bool run_in_background() override;
   void abandon() noexcept override;
 
  private:

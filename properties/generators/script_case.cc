@@ -47,7 +47,9 @@ ScriptCase generate_script(Draw& draw) {
   return script;
 }
 
-ScriptCase generate_choices(Draw& draw) {
+namespace {
+
+ScriptCase generate_met_choices(Draw& draw) {
   constexpr std::array kinds = {Kind::receive_any,  Kind::receive_any, Kind::receive_any,
                                 Kind::test_receive, Kind::try_receive, Kind::wait_any,
                                 Kind::timed_wait,   Kind::receive,     Kind::sleep,
@@ -78,7 +80,17 @@ ScriptCase generate_choices(Draw& draw) {
       add(source + 1, {.kind = Kind::send, .peer = destination, .tag = tag});
     add(destination, {.kind = kind, .peer = source % ranks, .tag = tag, .count = elements});
   }
-  if (!draw.one_in(4)) add(draw.between(0, ranks - 1), {.kind = Kind::barrier});
+  return script;
+}
+
+}  // namespace
+
+ScriptCase generate_choices(Draw& draw) {
+  ScriptCase script = generate_met_choices(draw);
+  if (!draw.one_in(4)) {
+    const int rank = draw.between(0, static_cast<int>(script.calls.size()) - 1);
+    script.calls[static_cast<std::size_t>(rank)].push_back({.kind = Kind::barrier});
+  }
   return script;
 }
 
@@ -112,20 +124,21 @@ ScriptCase generate_faulty_choices(Draw& draw) {
 
 ScriptCase generate_choices_elsewhere(Draw& draw) {
   using enum sim::SimulatedBackend;
-  ScriptCase script = generate_choices(draw);
+  Draw few{draw.random, draw.size / 4, draw.max_world};
+  ScriptCase script = generate_met_choices(few);
   script.backend = draw.one_in(3) ? gloo : nccl;
   if (script.backend == nccl && draw.one_in(2)) script.order = sim::LaunchOrder::any;
-  constexpr std::array explored = {Kind::barrier, Kind::send, Kind::receive, Kind::sleep};
+  if (script.backend == nccl && draw.one_in(4)) script.launch = sim::HostLaunch::blocking;
   for (auto& calls : script.calls)
     for (ScriptedCall& call : calls) {
-      if (call.kind == Kind::wait_any || call.kind == Kind::try_receive) call.count = 1;
-      if (call.kind == Kind::receive_any && script.backend == gloo) continue;
-      if (call.kind == Kind::one_gang) call.kind = Kind::barrier;
-      if (std::ranges::find(explored, call.kind) == explored.end()) call.kind = Kind::receive;
+      if (call.kind == Kind::receive_any && script.backend == nccl) call.kind = Kind::receive;
+      if (call.kind == Kind::one_gang || call.kind == Kind::monitored) call.kind = Kind::barrier;
     }
+  constexpr std::array reducing = {Kind::two_threads, Kind::two_reductions, Kind::two_reductions,
+                                   Kind::test_reduction};
   const int reductions = draw.between(0, 2);
   for (int i = 0; i < reductions; ++i) {
-    const Kind kind = draw.one_in(4) ? Kind::two_threads : Kind::two_reductions;
+    const Kind kind = draw.any_of(reducing);
     for (auto& calls : script.calls)
       if (!draw.one_in(12)) calls.push_back({.kind = kind});
   }
@@ -168,7 +181,7 @@ bool has_pairs(const ScriptCase& script) {
 sim::SimulationOptions options_of(const ScriptCase& script) {
   sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size()),
                                  .backend = script.backend,
-                                 .nccl = {.order = script.order},
+                                 .nccl = {.order = script.order, .launch = script.launch},
                                  .sends = script.sends};
   if (!script.faults.empty())
     options.faults =
@@ -190,16 +203,20 @@ sim::RankProgram program_of(const ScriptCase& script) {
         if (!script.handles_errors) throw;
       }
     }
-    if (script.ends_by_what_it_saw && seen % 2 == 1)
+    if (!script.ends_by_what_it_saw) return;
+    if (script.backend != sim::SimulatedBackend::sim)
+      rank.runtime().sleep_for(std::chrono::hours(seen));
+    else if (seen % 2 == 1)
       rank.root()->barrier({}, CallSite::at("script", 1000));
   };
 }
 
 std::string to_text(const ScriptCase& script) {
   std::string text = fmt::format(
-      "{} ranks{}{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+      "{} ranks{}{}{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
       script.sends.buffered_bytes ? fmt::format(", sends {}", to_string(script.sends)) : "",
       script.order == sim::LaunchOrder::any ? ", whose devices start kernels in any order" : "",
+      script.launch == sim::HostLaunch::blocking ? ", whose launches block" : "",
       script.handles_errors ? ", which handle errors" : "",
       script.ends_by_what_it_saw ? ", whose end depends on what they saw" : "");
   for (const sim::Fault& fault : script.faults) text += to_string(fault) + '\n';
@@ -237,6 +254,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   simpler.reset(&ScriptCase::ends_by_what_it_saw);
   simpler.reset(&ScriptCase::sends);
   simpler.reset(&ScriptCase::order);
+  simpler.reset(&ScriptCase::launch);
   simpler.reset(&ScriptCase::backend);
   return simpler.take();
 }

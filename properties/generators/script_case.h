@@ -17,11 +17,13 @@ struct ScriptCase {
   std::vector<std::vector<ScriptedCall>> calls;  // by rank; two or more ranks
   bool handles_errors = false;
   // Whether ranks make one more barrier or not, depending on what they saw that may depend on the
-  // schedule: sources, results of tests.
+  // schedule: sources, results of tests. On Gloo and NCCL, they sleep for so many hours instead:
+  // what a rank that waits for others in vain comes to is not explored there.
   bool ends_by_what_it_saw = false;
   std::vector<sim::Fault> faults = {};  // drawn
   sim::SimulatedBackend backend = sim::SimulatedBackend::sim;
   sim::LaunchOrder order = sim::LaunchOrder::host;
+  sim::HostLaunch launch = sim::HostLaunch::asynchronous;
   sim::SendMode sends = sim::SendMode::rendezvous();
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
@@ -37,8 +39,9 @@ ScriptCase generate_choices(Draw& draw);
 // world once they have made their calls.
 ScriptCase generate_faulty_choices(Draw& draw);
 
-// Choices on Gloo or NCCL, as far as they are explored there: without tests and timed waits, and on
-// NCCL without receives from any source; with started reductions and threads.
+// Choices on Gloo or NCCL, as far as they are explored there, with started reductions and threads;
+// without monitored barriers and two threads on one gang, and on NCCL without receives from any
+// source.
 ScriptCase generate_choices_elsewhere(Draw& draw);
 
 // Messages that are all sent and all received, but by each rank in an order of its own: most such

@@ -21,6 +21,7 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::reduction, "reduction on the pair"},
                                    EnumName{Kind::two_reductions, "reductions on pair and all"},
                                    EnumName{Kind::two_threads, "reductions by two threads"},
+                                   EnumName{Kind::test_reduction, "tested reduction on all"},
                                    EnumName{Kind::one_gang, "two barriers"},
                                    EnumName{Kind::send, "send"},
                                    EnumName{Kind::receive, "receive"},
@@ -34,6 +35,13 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::monitored, "monitored barrier"},
                                    EnumName{Kind::broken_barrier, "abort of the pair"},
                                    EnumName{Kind::shrink, "shrink"}};
+
+// Whether it had ended then: 1, else 0. It has in the end.
+int test_once(Work& work) {
+  if (work.test()) return 1;
+  work.wait();
+  return 0;
+}
 
 // Started receives from `peer` and from the rank behind it.
 int receive_either(Gang& root, int peer, const ScriptedCall& call, CallSite site) {
@@ -133,9 +141,11 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
       return root.recv(view(values), any_rank, call.tag, {}, site).source_rank;
     case Kind::test_receive: {
       Work work = root.start_recv(view(values), peer, call.tag, {}, site);
-      if (work.test()) return 1;
-      work.wait();
-      return 0;
+      return test_once(work);
+    }
+    case Kind::test_reduction: {
+      Work work = root.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
+      return test_once(work);
     }
     case Kind::try_receive:
       return receive_in_tries(rank, peer, call, site);

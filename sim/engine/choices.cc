@@ -54,19 +54,11 @@ TaskId Choices::ask(const RunnableSet& runnable, TaskId after) {
   }
 }
 
-std::uint64_t Choices::draw() {
-  const std::uint64_t number = scheduler_->next_u64();
-  note_choice_point(Unguided::draw);
-  if (is_recording_) recorded_.draws.push_back(number);
-  return number;
-}
-
 std::size_t Choices::pick(std::span<const Access> ways) {
-  if (!is_guided_) return draw() % ways.size();
   note_guided_choice();
-  const std::size_t picked = guide_->pick(ways);
-  if (is_recording_) recorded_.draws.push_back(picked);
-  return picked;
+  const std::uint64_t drawn = is_guided_ ? guide_->pick(ways) : scheduler_->next_u64();
+  if (is_recording_) recorded_.draws.push_back(drawn);
+  return drawn % ways.size();
 }
 
 void Choices::check_replayed_to_the_end() {

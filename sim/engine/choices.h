@@ -83,10 +83,8 @@ class Choices {
   void count(std::size_t runnable) noexcept { count_ += runnable > 1 ? 1 : 0; }
   std::uint64_t counted() const noexcept { return count_; }
 
-  // A random number that is part of the schedule.
-  std::uint64_t draw();
-
-  // One of `ways`, which a Guide that leads the run tries all (Guide::pick); otherwise drawn.
+  // One of `ways`, which a Guide that leads the run tries all (Guide::pick); otherwise drawn, as
+  // part of the schedule.
   std::size_t pick(std::span<const Access> ways);
 
   // From here on the program's course may depend on the schedule: a poll, a choice among senders, a

@@ -42,6 +42,15 @@ class Clock {
   // The wake-ups to come.
   EventQueue& events() noexcept { return events_; }
 
+  // All waits and operations with deadlines up to `time` have ended by themselves.
+  void note_timeouts(TimePoint time) noexcept { timeouts_until_ = time; }
+
+  // Whether whoever comes now comes too late for `deadline`. In the instant of that, all who can
+  // run are in time.
+  bool has_passed(TimePoint deadline) const noexcept {
+    return deadline <= timeouts_until_ || deadline < now();
+  }
+
   // Some wait or operation ends by itself at `deadline`.
   void note_deadline(TimePoint deadline) noexcept {
     if (deadline < deadline_bound_) deadline_bound_ = deadline;
@@ -59,6 +68,7 @@ class Clock {
   const bool is_wall_;
   TimePoint now_{0};
   TimePoint deadline_bound_ = TimePoint::max();
+  TimePoint timeouts_until_{-1};
   Duration skipped_{0};
   std::optional<WallClock> wall_clock_;  // none: virtual time, or not started
   EventQueue events_;

@@ -73,12 +73,7 @@ void Engine::scheduling_point() {
 void Engine::poll(PendingOperation* pending) {
   check_running();
   Task& self = current();
-  // What a test of one operation finds is noted by the test.
-  if (self.has_asked_time)
-    choices_.note_choice_point(Unguided::clock);
-  else if (pending == nullptr)
-    choices_.note_choice_point(self.rank->has_threads ? Unguided::shared_memory
-                                                      : Unguided::many_polls);
+  if (self.has_asked_time) choices_.note_choice_point(Unguided::clock);
   polls_.add(self.id, std::exchange(self.has_asked_time, false));
   const std::size_t polled = pending != nullptr ? 1 : 0;
   self.is_polling = true;
@@ -138,11 +133,13 @@ void Engine::live(Task& task) noexcept {
   ends_.end(task);
 }
 
-Task& Engine::start_context(RankState& rank, std::string name, std::function<void()> body) {
+Task& Engine::start_context(RankState& rank, std::string name, std::function<void()> body,
+                            bool is_of_gangs) {
   check_running();
   choices_.note_guided_choice();
-  rank.has_threads = true;
+  (is_of_gangs ? rank.has_gang_threads : rank.has_threads) = true;
   Task& task = contexts_.add(rank, std::move(name), std::move(body));
+  task.further->is_of_gangs = is_of_gangs;
   polls_.note_progress();
   if (Guide* guide = choices_.guide()) guide->started(task.id, task.further->name);
   if (parallel_ != nullptr) {
@@ -224,6 +221,15 @@ void await_turn(Engine& engine) {
 }
 
 bool others_can_run(const Engine& engine) noexcept { return !engine.runnable_.empty(); }
+
+void yield_in(Engine& engine) {
+  engine.check_running();
+  const Task& self = engine.current();
+  if (!self.has_asked_time)
+    engine.choices().note_choice_point(self.rank->has_threads ? Unguided::shared_memory
+                                                              : Unguided::many_polls);
+  engine.poll(nullptr);
+}
 
 void sleep_in(Engine& engine, Duration duration) {
   if (duration == Duration::zero()) return;

@@ -99,9 +99,9 @@ class Engine final : public TaskRunner {
   // Lets other contexts run first if the scheduler may switch at every call.
   void scheduling_point();
 
-  // Lets all other contexts run first, after a poll that found nothing; `pending` is its target, if
-  // any.
-  void poll(PendingOperation* pending = nullptr);
+  // Lets all other contexts run first, after a poll that found nothing, and which has noted that:
+  // of `pending`, if that is not null.
+  void poll(PendingOperation* pending);
 
   TimePoint now() const noexcept { return clock_.now(); }
 
@@ -115,8 +115,10 @@ class Engine final : public TaskRunner {
   // Ends the run: every context is woken, and unwinds.
   void end_run();
 
-  // Starts a further context of the rank, which may run from now on.
-  Task& start_context(RankState& rank, std::string name, std::function<void()> body);
+  // Starts a further context of the rank, which may run from now on: one of its program's, or of
+  // gangs of a foreign backend.
+  Task& start_context(RankState& rank, std::string name, std::function<void()> body,
+                      bool is_of_gangs = false);
 
   // Stops all contexts of the rank; one that is running must call ends().stay_frozen next.
   void freeze(const RankState& rank);
@@ -220,6 +222,9 @@ bool others_can_run(const Engine& engine) noexcept;
 
 // Blocks the current context for `duration`.
 void sleep_in(Engine& engine, Duration duration);
+
+// Lets all other contexts run first, after a yield.
+void yield_in(Engine& engine);
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_ended(std::string_view what);
 [[noreturn, gnu::cold, gnu::noinline]] void throw_foreign_thread(std::string_view what);

@@ -10,6 +10,7 @@
 #include "gang/recycled.h"
 #include "sim/contexts/invariant.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/simulated_flag.h"
 #include "sim/schedule/guide.h"
 
 namespace gang::sim {
@@ -257,7 +258,9 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
 
   TimePoint now() const override {
     const Engine::Guard guard(engine_);
-    if (engine_.ends().is_on_this_thread()) engine_.current().has_asked_time = true;
+    // What gangs do at some time is no poll of the program's.
+    if (user_ == RuntimeUser::program && engine_.ends().is_on_this_thread())
+      engine_.current().has_asked_time = true;
     return engine_.now();
   }
 
@@ -273,7 +276,7 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
   void yield() override {
     const Engine::Guard guard(engine_);
     require_running(engine_, "a rank");
-    if (!may_go_on()) return engine_.poll();
+    if (!may_go_on()) return yield_in(engine_);
     engine_.choices().note_early_look();
     ++engine_.current().polls;
     engine_.scheduling_point();
@@ -284,8 +287,8 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
     const Engine::Guard guard(engine_);
     require_running(engine_, "a rank");
     engine_.scheduling_point();
-    Task& task = engine_.start_context(*engine_.current().rank, std::move(name), std::move(body));
-    task.further->is_of_gangs = user_ == RuntimeUser::gangs;
+    Task& task = engine_.start_context(*engine_.current().rank, std::move(name), std::move(body),
+                                       user_ == RuntimeUser::gangs);
     return std::make_unique<SimulatedThread>(engine_, client_, task);
   }
 
@@ -297,10 +300,14 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
     return std::make_unique<SimulatedCondition>(engine_, user_);
   }
 
-  void note_look() override {
+  std::unique_ptr<RuntimeFlag> make_flag(const CallSite& call_site) override {
     const Engine::Guard guard(engine_);
-    if (user_ == RuntimeUser::gangs && !engine_.is_over())
-      engine_.choices().note_choice_point(Unguided::backend);
+    return make_simulated_flag(engine_, call_site);
+  }
+
+  void before_look() override {
+    const Engine::Guard guard(engine_);
+    if (engine_.choices().looks_at_once()) engine_.scheduling_point();
   }
 
  private:

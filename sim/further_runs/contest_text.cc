@@ -36,11 +36,34 @@ std::string_view deed_of(AccessKind kind) noexcept {
   }
 }
 
+// Whether what is looked at is the end of an operation that a thread of the gangs makes.
+bool is_end(const Access& arrival, const Access& look) {
+  return arrival.kind == AccessKind::arrival && arrival.rank == look.rank &&
+         arrival.site == look.site;
+}
+
 // Of what a look could have seen.
 std::string to_text_of_arrival(const Contest& contest) {
+  if (is_end(contest.second, contest.first))
+    return fmt::format("the operation of {}{} ended before it was tested",
+                       context_of(contest.first, contest.first_context), place_of(contest.first));
   return fmt::format("{} made its call{} before the operation of {}{} was tested",
                      context_of(contest.second, contest.second_context), place_of(contest.second),
                      context_of(contest.first, contest.first_context), place_of(contest.first));
+}
+
+// Of a look, which could have seen more.
+std::string to_text_of_look(const Contest& contest) {
+  const Access& look = contest.second;
+  const Access& seen = contest.first;
+  const std::string tested = fmt::format("{} tested its operation{} before",
+                                         context_of(look, contest.second_context), place_of(look));
+  if (is_end(seen, look)) return tested + " that ended";
+  if (seen.kind == AccessKind::device)
+    return fmt::format("{} the device of rank {} started the one{}", tested, seen.rank,
+                       place_of(seen));
+  return fmt::format("{} {} made its call{}", tested, context_of(seen, contest.first_context),
+                     place_of(seen));
 }
 
 }  // namespace
@@ -80,14 +103,16 @@ std::string to_text(const Contest& contest) {
                            context_of(second, second_name), place_of(second));
       return to_text_of_arrival(contest);
     case AccessKind::look:
-      return fmt::format("{} tested its operation{} before {} made its call{}",
-                         context_of(first, first_name), place_of(first),
-                         context_of(second, second_name), place_of(second));
+      return to_text_of_look(contest);
     case AccessKind::key:
       return fmt::format("{} used a key of the store{} before {} did{}",
                          context_of(first, first_name), place_of(first),
                          context_of(second, second_name), place_of(second));
     case AccessKind::device:
+      if (second.kind == AccessKind::look)
+        return fmt::format("the device of rank {} started the operation{} before {} tested its{}",
+                           first.rank, place_of(first), context_of(second, second_name),
+                           place_of(second));
       if (first_name != second_name)
         return fmt::format("{} launched its operation{} before {} launched its{}",
                            context_of(first, first_name), place_of(first),

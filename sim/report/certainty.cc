@@ -19,13 +19,12 @@ constexpr auto schedules_names = names_in_order<Schedules>("every", "at_least_th
 
 // In the order of the enumerators.
 constexpr auto unguided_texts = names_in_order<Unguided>(
-    "tests, timed waits, aborts or faults on another backend than sim",
+    "aborts, lost connections, shrinking or faults on another backend than sim",
     "when messages leave the buffer of a link", "which of a rank's threads calls on a gang first",
     "more polls in a row than are explored",
     "yields of a rank with threads, which may share memory", "polls that look at the clock",
     "time that passes after a test in vain", "what is ahead of a tested operation on its stream",
-    "who comes just before a deadline", "random draws", "when a fault strikes or who learns of it",
-    "what processes outside the simulation do");
+    "when a fault strikes or who learns of it", "what processes outside the simulation do");
 
 constexpr auto dependence_names =
     names_in_order<Dependence>("none", "open", "needed", "not_needed");

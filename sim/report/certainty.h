@@ -35,7 +35,7 @@ enum class Schedules : std::uint8_t { every, at_least_this };
 
 // Something that could have come otherwise and that no Guide is told of.
 enum class Unguided : std::uint8_t {
-  backend,          // how far an operation of another backend than sim is; its aborts and faults
+  backend,          // on another backend than sim: what aborts, closes, shrinking and faults meet
   link_buffers,     // when messages leave the buffer of a link
   threads_on_gang,  // which contexts of a rank are in calls at once: other backends, faults
   many_polls,       // how often a program polls
@@ -43,8 +43,6 @@ enum class Unguided : std::uint8_t {
   clock,            // a program looked at the clock while it polled
   passing_time,     // when time passes after a test in vain
   stream_order,     // what is ahead of a tested operation on its stream
-  deadline,         // who comes just in time for a deadline
-  draw,             // a random number
   fault,            // when a fault strikes, or who learns of it
   outside,          // what processes outside the simulation do
 };

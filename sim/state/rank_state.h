@@ -57,10 +57,11 @@ struct RankState {
   LastCall last_call;
   std::uint64_t last_called_at = 0;
   std::int32_t rank = 0;
-  bool has_returned = false;  // its program is over, normally or not
-  bool has_failed = false;    // it ended with an exception, or its process did not end well
-  bool has_threads = false;   // it has started further contexts
-  int incarnation = 0;        // how often a fault has restarted it
+  bool has_returned = false;      // its program is over, normally or not
+  bool has_failed = false;        // it ended with an exception, or its process did not end well
+  bool has_threads = false;       // its program has started further contexts
+  bool has_gang_threads = false;  // gangs of a foreign backend have
+  int incarnation = 0;            // how often a fault has restarted it
 
   const RareRankState& rare() const noexcept {
     static const RareRankState none;

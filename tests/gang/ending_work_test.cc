@@ -121,7 +121,7 @@ TEST(EndingWork, AWaitWithATimeoutLastsUntilItEnds) {
 class Performed final : public SelfPerformingWork {
  public:
   explicit Performed(std::shared_ptr<CompletionBoard> own)
-      : SelfPerformingWork(std::move(own), "performs") {}
+      : SelfPerformingWork(std::move(own), {}, "performs") {}
   ~Performed() override { join(); }
 
   std::atomic<bool> is_held = false;

@@ -55,6 +55,22 @@ TEST_F(RealRuntime, AThreadIsJoinedWhenItsHandleGoes) {
   EXPECT_TRUE(done);
 }
 
+TEST_F(RealRuntime, AFlagIsSetForAllThreads) {
+  const auto flag = runtime_->make_flag({});
+  int value = 0;
+  EXPECT_FALSE(flag->is_set());
+  runtime_->before_look();
+  EXPECT_FALSE(flag->look());
+  EXPECT_FALSE(flag->look_after_others());
+  const auto thread = runtime_->start_thread("setter", [&] {
+    value = 1;
+    flag->set();
+  });
+  while (!flag->look_after_others()) continue;
+  EXPECT_EQ(value, 1);
+  EXPECT_TRUE(flag->is_set() && flag->look());
+}
+
 TEST_F(RealRuntime, AMutexIsHeldByOneThread) {
   const auto mutex = runtime_->make_mutex();
   const std::unique_lock<RuntimeMutex> lock(*mutex);

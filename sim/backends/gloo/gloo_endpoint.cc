@@ -197,7 +197,7 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   wait.deadline = timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
   while (direction.completed == 0 && !direction.is_aborted) {
     if (!direction.error.empty()) throw gloo::IoException(direction.error);
-    if (engine.now() >= wait.deadline) {
+    if (engine.clock().has_passed(wait.deadline)) {
       endpoint_.close_all("Application timeout caused pair closure");
       throw gloo::IoException(fmt::format("Timed out waiting {}ms for {} operation to complete",
                                           timeout.count(),
@@ -213,7 +213,6 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   direction.waiter = nullptr;
   if (Guide* guide = this->guide()) guide->join(step_key_);
   if (std::exchange(direction.is_aborted, false)) return false;
-  if (engine.now() >= wait.deadline) engine.choices().note_choice_point(Unguided::deadline);
   if (rank != nullptr) *rank = direction.last_peer;
   --direction.completed;
   return true;

@@ -25,6 +25,7 @@ void NcclGpu::launch(GpuStream& stream, std::shared_ptr<NcclKernel> kernel) {
   if (Guide* guide = this->guide()) {
     note_launch(*guide, world_.engine.current(), *kernel);
     stream.last_step_key = kernel->step_key;
+    stream.last_call_site = kernel->purpose.call.call_site;
   }
   stream.items.push_back({std::move(kernel), nullptr});
   if (model_.order == LaunchOrder::host) settle();
@@ -37,6 +38,7 @@ void NcclGpu::act(GpuStream& stream, std::function<void()> action) {
 
 void NcclGpu::record(GpuStream& stream, GpuEvent& event) {
   event.after = stream.last_step_key;
+  event.call_site = stream.last_call_site;
   if (stream.items.empty()) return;
   event.is_pending = true;
   event.stream = &stream;
@@ -64,16 +66,18 @@ bool NcclGpu::settle() {
 bool NcclGpu::settle_one() {
   run_actions();
   const std::uint64_t picks_before = picks_;
-  if (NcclKernel* const next = next_kernel()) {
-    std::vector<NcclGpu*> touched;
-    start(*next, touched);
-    for (NcclGpu* gpu : touched) {
-      gpu->is_touched_ = false;
-      gpu->run_actions();
-    }
-    run_actions();
-  }
+  if (NcclKernel* const next = next_kernel()) start(*next);
   return picks_ != picks_before;
+}
+
+void NcclGpu::start(NcclKernel& kernel) {
+  std::vector<NcclGpu*> touched;
+  start(kernel, touched);
+  for (NcclGpu* gpu : touched) {
+    gpu->is_touched_ = false;
+    gpu->run_actions();
+  }
+  run_actions();
 }
 
 void NcclGpu::step(std::vector<NcclGpu*>& touched) {
@@ -101,7 +105,6 @@ void NcclGpu::run_actions() {
   }
 }
 
-// The kernels that could start next.
 std::vector<NcclKernel*> NcclGpu::ready() const {
   std::vector<NcclKernel*> heads;
   if (resident_.size() >= static_cast<std::size_t>(model_.resident)) return heads;
@@ -120,24 +123,15 @@ std::vector<NcclKernel*> NcclGpu::ready() const {
   return heads;
 }
 
-bool NcclGpu::can_start() const noexcept { return !ready().empty(); }
-
 NcclKernel* NcclGpu::next_kernel() {
   const std::vector<NcclKernel*> kernels = ready();
   if (kernels.empty()) return nullptr;
-  return kernels.size() == 1 ? kernels.front() : pick(kernels);
-}
-
-// A host that waits in a launch holds a lock of its gang, at which explorations cannot let others
-// go first.
-NcclKernel* NcclGpu::pick(const std::vector<NcclKernel*>& kernels) {
-  Choices& choices = world_.engine.choices();
-  if (model_.launch == HostLaunch::blocking) return kernels[choices.draw() % kernels.size()];
-  const std::uint64_t number = ++picks_;
+  if (kernels.size() == 1) return kernels.front();
+  const std::uint64_t number = next_pick();
   std::vector<Access> ways;
   for (const NcclKernel* kernel : kernels)
     ways.push_back(way_to_start(*kernel, number, ways.size()));
-  return kernels[choices.pick(ways)];
+  return kernels[world_.engine.choices().pick(ways)];
 }
 
 void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
@@ -145,7 +139,7 @@ void NcclGpu::start(NcclKernel& kernel, std::vector<NcclGpu*>& touched) {
   resident_.push_back(&kernel);
   const std::vector<NcclKernel*> completed = kernel.clique->start(kernel);
   if (Guide* guide = this->guide()) {
-    note_start(*guide, kernel, last_retired_);
+    note_start(*guide, world_.engine.current(), kernel, last_retired_);
     note_end(*guide, completed);
   }
   for (NcclKernel* complete : completed) {

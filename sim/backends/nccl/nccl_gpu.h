@@ -31,6 +31,7 @@ class GpuStream final : public NcclStream {
 
   std::deque<Item> items;
   std::uint64_t last_step_key = 0;  // of the last kernel launched here; 0: none
+  CallSite last_call_site;          // the same; noted where a Guide is told
 
  private:
   NcclGpu& gpu_;
@@ -41,6 +42,7 @@ class GpuEvent final : public NcclEvent {
   bool is_pending = false;
   const GpuStream* stream = nullptr;  // while pending, where it was recorded
   std::uint64_t after = 0;            // the step key of the kernel that it was recorded behind
+  CallSite call_site;                 // the same
 };
 
 // The device of one rank. If the launch order decides, kernels start as soon as they can. If the
@@ -70,8 +72,14 @@ class NcclGpu {
   // another choice of who goes on.
   bool settle();
 
-  // Whether a kernel could start.
-  bool can_start() const noexcept;
+  // The kernels that could start next, in launch order.
+  std::vector<NcclKernel*> ready() const;
+
+  // Where the schedule decides: starts a ready kernel.
+  void start(NcclKernel& kernel);
+
+  // Numbers the picks that this device, or a host that looks at it, makes.
+  std::uint64_t next_pick() noexcept { return ++picks_; }
 
   // Whether all streams are empty.
   bool is_idle() const noexcept;
@@ -114,9 +122,7 @@ class NcclGpu {
   void step(std::vector<NcclGpu*>& touched);
   bool settle_one();
   void run_actions();
-  std::vector<NcclKernel*> ready() const;
   NcclKernel* next_kernel();
-  NcclKernel* pick(const std::vector<NcclKernel*>& kernels);
   void start(NcclKernel& kernel, std::vector<NcclGpu*>& touched);
   Guide* guide() const noexcept;
   void retire(NcclKernel& kernel);

@@ -66,14 +66,20 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
   const Wait wait{.reason = is_sure ? Wait::Reason::sleep : Wait::Reason::message,
                   .message = &awaited,
                   .deadline = is_sure ? TimePoint::max() : appointment.deadline};
-  while (!meeting.is_complete && world_.engine.now() < appointment.deadline &&
-         !notes_.contains(appointment.gang_key) && !(does_without_some && missing().empty())) {
+  const auto has_passed = [&] {
+    return is_sure ? world_.engine.now() >= appointment.deadline
+                   : world_.engine.clock().has_passed(appointment.deadline);
+  };
+  while (!meeting.is_complete && !has_passed() && !notes_.contains(appointment.gang_key) &&
+         !(does_without_some && missing().empty())) {
     Task& self = world_.engine.current();
     meeting.waiters.push_back(&self);
     if (is_sure) world_.engine.clock().wake_at(appointment.deadline, self);
     world_.engine.clock().note_deadline(wait.deadline);
     world_.engine.block(self, wait);
   }
+  // A timer ends it, so in that instant it may end before others come or after.
+  if (is_sure && has_passed()) note_choice_point();
 }
 
 void SimulatedNccl::wake(Meeting& meeting) {
@@ -147,10 +153,45 @@ void SimulatedNccl::release_held() {
 
 bool SimulatedNccl::go_on() {
   if (world_.options.nccl.order == LaunchOrder::host) return false;
-  const auto waiting = std::ranges::find_if(gpus_, &NcclGpu::can_start);
+  const auto waiting =
+      std::ranges::find_if(gpus_, [](const NcclGpu& gpu) { return !gpu.ready().empty(); });
   if (waiting == gpus_.end()) return false;
   waiting->settle();
   return true;
+}
+
+void SimulatedNccl::look(NcclGpu& gpu, const CallSite& call_site) {
+  Engine& engine = world_.engine;
+  const auto note = [&] {
+    if (Guide* guide = engine.choices().guide())
+      note_look_at_devices(*guide, engine.current(), call_site);
+  };
+  note();
+  engine.choices().note_guided_choice();
+  if (world_.options.nccl.order == LaunchOrder::host) {
+    gpu.settle();
+    return;
+  }
+  for (bool goes_on = true; goes_on && !engine.is_over(); note()) {
+    std::vector<NcclKernel*> ready;
+    for (const NcclGpu& one : gpus_)
+      for (NcclKernel* kernel : one.ready()) ready.push_back(kernel);
+    if (ready.empty()) return;
+    const std::uint64_t number = gpu.next_pick();
+    std::vector<Access> ways;
+    for (const NcclKernel* kernel : ready)
+      ways.push_back(way_to_start_before_look(*kernel, gpu.rank(), number, ways.size()));
+    ways.push_back(way_to_look(gpu.rank(), call_site, number, ways.size()));
+    const std::size_t picked = engine.choices().pick(ways);
+    goes_on = picked < ready.size();
+    if (goes_on) {
+      NcclKernel& started = *ready[picked];
+      if (Guide* guide = engine.choices().guide())
+        note_start_before_look(*guide, engine.current(), started);
+      started.gpu->start(started);
+    }
+    engine.scheduling_point();
+  }
 }
 
 void SimulatedNccl::lose_member(NcclClique& clique) {

@@ -45,6 +45,10 @@ class SimulatedNccl final : public NcclMeeting {
   // From here on the run may depend on the schedule.
   void note_choice_point() noexcept;
 
+  // The host of `gpu` looks how far that is with what was launched at `call_site`. Where the
+  // schedule decides, it decides which kernels have started by then, on all devices.
+  void look(NcclGpu& gpu, const CallSite& call_site);
+
   NcclId next_id() noexcept;
 
   // The assembly called `name`, created by the first caller.

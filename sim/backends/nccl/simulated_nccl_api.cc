@@ -148,8 +148,10 @@ bool SimulatedNcclApi::advance(SimulatedCommunicator& communicator) {
 
 // Lets the device start what is ready, before the host blocks; whether it did.
 bool SimulatedNcclApi::start_ready() {
-  if (gpu_.model().order == LaunchOrder::host || engine().is_over() || !gpu_.can_start())
-    return false;
+  if (gpu_.model().order == LaunchOrder::host || engine().is_over()) return false;
+  if (Guide* guide = engine().choices().guide())
+    note_try_to_start(*guide, engine().current(), gpu_);
+  if (gpu_.ready().empty()) return false;
   if (gpu_.settle()) engine().scheduling_point();
   return true;
 }
@@ -164,7 +166,7 @@ NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoi
       while (!advance(here)) {
         engine().check_running();
         if (start_ready()) continue;
-        if (engine().now() >= deadline) return NcclStatus::in_progress;
+        if (engine().clock().has_passed(deadline)) return NcclStatus::in_progress;
         NcclHostWait awaited;
         awaited.reason =
             here.joining->has_joined ? NcclHostWait::Reason::assembly : NcclHostWait::Reason::idle;
@@ -253,7 +255,10 @@ void SimulatedNcclApi::end_group() {
 void SimulatedNcclApi::start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel) {
   gpu_.launch(stream, kernel);
   if (gpu_.model().launch == HostLaunch::asynchronous) return;
-  gpu_.settle();
+  // Others of the rank wait for the right to launch meanwhile, which no Guide is told of.
+  if (engine().current().rank->has_threads)
+    engine().choices().note_choice_point(Unguided::threads_on_gang);
+  if (gpu_.settle()) engine().scheduling_point();
   while (kernel->state != NcclKernel::State::done) {
     if (start_ready()) continue;
     NcclHostWait awaited;
@@ -321,9 +326,11 @@ void SimulatedNcclApi::record(NcclEvent& event, NcclStream& stream) {
 
 bool SimulatedNcclApi::is_done(NcclEvent& event) {
   const Engine::Guard guard(engine());
-  gpu_.settle();
-  nccl_.note_choice_point();  // in another schedule it may be otherwise
-  return !static_cast<GpuEvent&>(event).is_pending;
+  const auto& looked_at = static_cast<const GpuEvent&>(event);
+  nccl_.look(gpu_, looked_at.call_site);
+  if (Guide* guide = engine().choices().guide(); guide && !looked_at.is_pending)
+    guide->join(looked_at.after);
+  return !looked_at.is_pending;
 }
 
 void SimulatedNcclApi::copy(NcclStream& stream, std::byte* to, const std::byte* from,
@@ -340,12 +347,6 @@ void SimulatedNcclApi::call(NcclStream& stream, std::function<void()> function) 
 std::uint64_t SimulatedNcclApi::changes() {
   const Engine::Guard guard(engine());
   return gpu_.changes();
-}
-
-// The wait for the event has ended. Who comes just before a deadline depends on the schedule.
-void SimulatedNcclApi::note_in_time(const GpuEvent& event, TimePoint deadline) {
-  if (Guide* guide = engine().choices().guide()) guide->join(event.after);
-  if (engine().now() >= deadline) engine().choices().note_choice_point(Unguided::deadline);
 }
 
 NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoint deadline,
@@ -367,11 +368,11 @@ NcclWake SimulatedNcclApi::wait_any(std::span<NcclEvent* const> events, TimePoin
     nccl_.strikes().at_step();
     const auto done = std::ranges::find(awaited.events, false, &GpuEvent::is_pending);
     if (done != awaited.events.end()) {
-      note_in_time(**done, deadline);
+      if (Guide* guide = engine().choices().guide()) guide->join((*done)->after);
       return {NcclWake::Reason::done, static_cast<std::size_t>(done - awaited.events.begin())};
     }
     if (gpu_.changes() != changes_seen) return {NcclWake::Reason::look, 0};
-    if (engine().now() >= deadline) return {NcclWake::Reason::deadline, 0};
+    if (engine().clock().has_passed(deadline)) return {NcclWake::Reason::deadline, 0};
     if (start_ready()) continue;
     block_on_device(awaited, deadline);
   }

@@ -86,7 +86,6 @@ class SimulatedNcclApi final : public NcclApi {
   void check_launcher();
   bool advance(SimulatedCommunicator& communicator);
   void start(GpuStream& stream, const std::shared_ptr<NcclKernel>& kernel);
-  void note_in_time(const GpuEvent& event, TimePoint deadline);
   void block_on_device(NcclHostWait& awaited, TimePoint deadline);
 
   SimulatedNccl& nccl_;

@@ -28,6 +28,9 @@ class ClockRuntime final : public Runtime {
   std::unique_ptr<RuntimeCondition> make_condition() override {
     return std::make_unique<Condition>(*this);
   }
+  std::unique_ptr<RuntimeFlag> make_flag(const CallSite& call_site) override {
+    return real_->make_flag(call_site);
+  }
 
  private:
   class Condition final : public RuntimeCondition {

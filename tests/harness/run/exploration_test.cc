@@ -30,26 +30,33 @@ TEST(Exploration, CoversWhatItHasRun) {
   EXPECT_LE(coverage.kinds.at("crash").fired, coverage.kinds.at("crash").planned);
 }
 
-// How far operations are there is not tried in every order.
-TEST(Exploration, OnAnotherBackendProvesWhereThereIsNoChoice) {
-  const auto explored_on_nccl = [](bool looks) {
-    const Program program{.name = "test", .description = "", .run = [looks](Rank& rank) {
+// What aborts meet there is not tried in every order.
+TEST(Exploration, OnAnotherBackendProvesWhereNobodyAborts) {
+  const auto explored_on_nccl = [](void (*go_on)(Gang&, Work&)) {
+    const Program program{.name = "test", .description = "", .run = [go_on](Rank& rank) {
                             std::int32_t sum = 1;
                             Work work =
                                 rank.root()->start_all_reduce(view_of(sum), ReduceOperation::sum);
-                            if (looks) work.test();
-                            work.wait();
+                            go_on(*rank.root(), work);
                           }};
-    return explore(program, {.program = "test", .world_size = 3, .backend = BackendKind::sim_nccl},
+    return explore(program, {.program = "test", .world_size = 2, .backend = BackendKind::sim_nccl},
                    {.strategy = Strategy::exhaustive});
   };
-  const Exploration waits = explored_on_nccl(false);
+  const Exploration waits = explored_on_nccl([](Gang&, Work& work) { work.wait(); });
   EXPECT_EQ(waits.claim, Claim::proved);
   EXPECT_EQ(waits.coverage.runs, 1U);
-  const Exploration looks = explored_on_nccl(true);
-  EXPECT_EQ(looks.claim, Claim::sampled);
-  EXPECT_EQ(looks.coverage.runs, 1U);
-  EXPECT_EQ(looks.every->unguided, sim::Unguided::backend);
+  const Exploration looks = explored_on_nccl([](Gang&, Work& work) {
+    if (!work.test()) work.wait();
+  });
+  EXPECT_EQ(looks.claim, Claim::proved);
+  EXPECT_GT(looks.coverage.runs, 1U);
+  const Exploration aborts = explored_on_nccl([](Gang& gang, Work& work) {
+    work.wait();
+    gang.abort();
+  });
+  EXPECT_EQ(aborts.claim, Claim::sampled);
+  EXPECT_EQ(aborts.coverage.runs, 1U);
+  EXPECT_EQ(aborts.every->unguided, sim::Unguided::backend);
 }
 
 TEST(ExplorationCoverage, CountsFaultsOfEachRankAndErrorsThatWereContained) {

@@ -296,7 +296,7 @@ TEST(Summary, SaysWhyNoMoreThanASampleWasTakenOnlyIfItFoundNothing) {
                        .unguided = sim::Unguided::backend};
   const RunSpecification of_gloo{.program = "ring", .backend = BackendKind::sim_gloo};
   EXPECT_THAT(summary_of(of_gloo, exploration, 10),
-              HasSubstr("A sample: a run depends on tests, timed waits, aborts or faults"));
+              HasSubstr("A sample: a run depends on aborts, lost connections, shrinking"));
   exploration.claim = Claim::found;
   exploration.failure.emplace();
   EXPECT_THAT(summary_of(of_gloo, exploration, 10), testing::Not(HasSubstr("A sample")));

@@ -11,7 +11,7 @@ TEST(Choices, HoldInEveryScheduleUntilAChoicePoint) {
   const SimulationOptions options{.world_size = 2};
   Choices choices(options);
   EXPECT_EQ(choices.schedules(), Schedules::every);
-  choices.note_choice_point(Unguided::deadline);
+  choices.note_choice_point(Unguided::clock);
   EXPECT_TRUE(choices.is_decided());
   EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
 }
@@ -22,11 +22,11 @@ TEST(Choices, TheFirstThatNoGuideIsToldOfCounts) {
   choices.note_guided_choice();
   EXPECT_EQ(choices.unguided(), std::nullopt);
   choices.note_choice_point(Unguided::clock);
-  choices.note_choice_point(Unguided::draw);
+  choices.note_choice_point(Unguided::fault);
   EXPECT_EQ(choices.unguided(), Unguided::clock);
   // With that one, the same choices need not make the same run.
   choices.note_choice_point(Unguided::outside);
-  choices.note_choice_point(Unguided::draw);
+  choices.note_choice_point(Unguided::fault);
   EXPECT_EQ(choices.unguided(), Unguided::outside);
 }
 
@@ -50,15 +50,6 @@ TEST(Choices, AnOpenChoiceIsNoneOnceNothingMoreHappens) {
   EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
   choices.set_at_rest(true);
   EXPECT_EQ(choices.schedules(), Schedules::every);
-}
-
-TEST(Choices, ADrawIsAChoicePointAndIsRecorded) {
-  const SimulationOptions options{.world_size = 2, .schedule = Recording::on};
-  Choices choices(options);
-  choices.begin_run(2);
-  const std::uint64_t drawn = choices.draw();
-  EXPECT_EQ(choices.schedules(), Schedules::at_least_this);
-  EXPECT_THAT(choices.take_schedule().draws, ElementsAre(drawn));
 }
 
 TEST(Choices, AScheduleOfAnotherRunGivesNoContextAndSaysWhere) {
@@ -93,8 +84,11 @@ TEST(Choices, APickIsDrawnUnlessAGuideLeads) {
   drawn.begin_run(2);
   const std::size_t way = drawn.pick(ways);
   EXPECT_LT(way, 3U);
-  EXPECT_EQ(drawn.unguided(), Unguided::draw);
-  EXPECT_EQ(drawn.take_schedule().draws.size(), 1U);
+  EXPECT_EQ(drawn.schedules(), Schedules::at_least_this);
+  EXPECT_EQ(drawn.unguided(), std::nullopt) << "an exploration tries all ways";
+  const std::vector<std::uint64_t> draws = drawn.take_schedule().draws;
+  ASSERT_EQ(draws.size(), 1U);
+  EXPECT_EQ(draws[0] % ways.size(), way);
   options.scheduler = SchedulerKind::guided;
   options.guide = std::make_shared<Guide>();
   const AnyReceives none;

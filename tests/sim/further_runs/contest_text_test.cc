@@ -63,6 +63,38 @@ TEST(ContestText, ATestSeesAMessageOrNot) {
             "rank 0 tested its operation (pump.cc:31) before rank 1 made its call (ahead.cc:9)");
 }
 
+TEST(ContestText, ATestSeesTheEndOfAnOperationOrNot) {
+  const CallSite site = CallSite::at("pump.cc", 31);
+  const Contest contest{
+      .first = {.kind = AccessKind::look, .mode = AccessMode::look, .rank = 2, .site = site},
+      .second = {.kind = AccessKind::arrival, .mode = AccessMode::arrive, .rank = 2, .site = site},
+      .second_context = "gloo queue"};
+  EXPECT_EQ(to_text(contest), "the operation of rank 2 (pump.cc:31) ended before it was tested");
+  EXPECT_EQ(to_text(reversed(contest)),
+            "rank 2 tested its operation (pump.cc:31) before that ended");
+}
+
+TEST(ContestText, ADeviceStartsAnOperationBeforeATestOrNot) {
+  const Contest contest{
+      .first = {.kind = AccessKind::look, .rank = 2, .site = CallSite::at("pump.cc", 31)},
+      .second = {.kind = AccessKind::device, .rank = 1, .site = CallSite::at("ahead.cc", 9)}};
+  EXPECT_EQ(to_text(contest),
+            "the device of rank 1 started the operation (ahead.cc:9) before rank 2 tested its "
+            "(pump.cc:31)");
+  EXPECT_EQ(to_text(reversed(contest)),
+            "rank 2 tested its operation (pump.cc:31) before the device of rank 1 started the one "
+            "(ahead.cc:9)");
+}
+
+TEST(ContestText, WhoCallsShrinkFirstDecidesOnItsOptions) {
+  const Contest contest{
+      .first = {.kind = AccessKind::arrival, .rank = 0, .site = CallSite::at("pump.cc", 31)},
+      .second = {.kind = AccessKind::arrival, .rank = 1, .site = CallSite::at("ahead.cc", 9)}};
+  EXPECT_EQ(to_text(contest),
+            "rank 1 called shrink (ahead.cc:9) before rank 0 did (pump.cc:31), and so decided on "
+            "its options");
+}
+
 TEST(ContestText, ARaceIsOfTheReceiverAndBothSenders) {
   const Finding finding = message_race(two_messages(), "the outputs differ");
   EXPECT_EQ(finding.id, finding_id::message_race);

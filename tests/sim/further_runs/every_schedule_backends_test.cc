@@ -119,19 +119,72 @@ TEST_P(EveryScheduleOver, OneRunIsAsAnyOtherWhereNobodyLooks) {
   EXPECT_THAT(seen.outcomes, testing::ElementsAre(Outcome::completed));
 }
 
-TEST_P(EveryScheduleOver, WhatLooksIsNotSaidToBeSeenWhole) {
-  constexpr auto tests = [](Work& work) { work.test(); };
-  constexpr auto waits_for_a_while = [](Work& work) { work.wait(std::chrono::milliseconds(1)); };
-  constexpr auto waits_for_any = [](Work& work) { Work::wait_any({&work, 1}); };
-  for (void (*look)(Work&) : {+tests, +waits_for_a_while, +waits_for_any}) {
-    const SeenRuns seen = runs_of(2, [look](SimulatedRank& rank) {
-      Work work = rank.root()->start_barrier();
-      look(work);
-      if (!work.test()) work.wait();
-    });
-    EXPECT_EQ(seen.every.end, End::unguided);
-    EXPECT_EQ(seen.every.unguided, Unguided::backend);
+// What rank 0 sees of a barrier that rank 1 comes to after 1 ms; of the default backend's options,
+// but for the order in which NCCL's devices start kernels.
+std::set<bool> seen_of_barrier(const SimulationOptions& options, bool (*look)(Work&)) {
+  std::set<bool> seen;
+  const SeenRuns runs = sim::runs_of(options, [&seen, look](SimulatedRank& rank) {
+    if (rank.rank() == 1) {
+      rank.runtime().sleep_for(std::chrono::milliseconds(1));
+      return rank.root()->barrier();
+    }
+    Work work = rank.root()->start_barrier();
+    seen.insert(look(work));
+    work.wait();
+  });
+  EXPECT_EQ(runs.every.end, End::all_seen);
+  EXPECT_THAT(runs.outcomes, testing::ElementsAre(Outcome::completed));
+  return seen;
+}
+
+TEST_P(EveryScheduleOver, WhoLooksSeesTheEndOrNot) {
+  using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+  for (const LaunchOrder order : {LaunchOrder::host, LaunchOrder::any}) {
+    const SimulationOptions options{
+        .world_size = 2, .backend = GetParam(), .nccl = {.order = order}};
+    const auto seen_in_time = [&options](bool (*look)(Work&)) {
+      return seen_of_barrier(options, look);
+    };
+    // In the instant in which the other rank comes, the wait ends by itself.
+    EXPECT_EQ(seen_in_time([](Work& work) { return work.wait(1ms); }),
+              (std::set<bool>{false, true}));
+    EXPECT_EQ(seen_in_time([](Work& work) { return work.wait(2ms); }), std::set<bool>{true});
+    EXPECT_EQ(seen_in_time([](Work& work) { return work.wait(500us); }), std::set<bool>{false});
   }
+}
+
+TEST_P(EveryScheduleOver, ATestSeesTheEndOrNot) {
+  for (const LaunchOrder order : {LaunchOrder::host, LaunchOrder::any}) {
+    std::set<std::string> seen;
+    const SeenRuns runs =
+        sim::runs_of({.world_size = 2, .backend = GetParam(), .nccl = {.order = order}},
+                     [&seen](SimulatedRank& rank) {
+                       Work work = rank.root()->start_barrier();
+                       if (rank.rank() == 1) return work.wait();
+                       std::string tests;
+                       while (tests.size() < 3 && !work.test()) tests += '-';
+                       seen.insert(tests);
+                       work.wait();
+                     });
+    EXPECT_EQ(runs.every.end, End::all_seen);
+    EXPECT_THAT(seen, testing::ElementsAre("", "-", "--", "---"));
+  }
+}
+
+TEST_P(EveryScheduleOver, WaitAnySeesWhatHasEndedFirst) {
+  std::set<std::size_t> seen;
+  const SeenRuns runs = runs_of(3, [&seen](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() != 0) return rank.root()->send(view_of(value), 0);
+    std::int32_t other = 0;
+    Work works[] = {rank.root()->start_recv(view_of(value), 1),
+                    rank.root()->start_recv(view_of(other), 2)};
+    const std::size_t first = Work::wait_any(works);
+    seen.insert(first);
+    works[1 - first].wait();
+  });
+  EXPECT_EQ(runs.every.end, End::all_seen);
+  EXPECT_THAT(seen, testing::ElementsAre(0U, 1U));
 }
 
 TEST_P(EveryScheduleOver, LocksOfAProgramAreTakenInEveryOrder) {
