@@ -85,7 +85,7 @@ void SimulatedRank::begin_call() {
 void SimulatedRank::note_key(std::string_view key, KeyUse use, const CallSite& call_site) {
   Engine& engine = run_.world().engine;
   const Engine::Guard guard(engine);
-  const bool is_choice = use == KeyUse::changes || use == KeyUse::looks;
+  const bool is_choice = use == KeyUse::changes || use == KeyUse::looks || use == KeyUse::counts;
   if (is_choice) engine.choices().note_guided_choice();
   Guide* const guide = engine.choices().guide();
   if (guide == nullptr) return;
@@ -99,6 +99,9 @@ void SimulatedRank::note_key(std::string_view key, KeyUse use, const CallSite& c
                    .object = object,
                    .site = call_site});
   };
+  constexpr StepKey number_of_keys = ~of_keys;
+  if (use == KeyUse::makes) access(number_of_keys, AccessMode::arrive);
+  if (use == KeyUse::counts) return access(number_of_keys, AccessMode::look);
   if (use == KeyUse::reads || use == KeyUse::awaits) guide->join(making);
   const bool writes = use == KeyUse::makes || use == KeyUse::changes;
   const AccessMode mode = writes ? AccessMode::write : AccessMode::read;
@@ -136,8 +139,8 @@ void SimulatedRank::die(ProcessDeath death) {
   throw Error(text);
 }
 
-bool SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                          std::optional<Duration> timeout) {
+Awaited SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+                             std::optional<Duration> timeout) {
   const Engine::Guard guard(run_.world().engine);
   return run_.world().awaiting.await(message, has_come, timeout);
 }

@@ -15,6 +15,7 @@
 namespace gang::sim {
 
 class AwaitedMessage;
+enum class Awaited : std::uint8_t;
 class Run;
 struct ProcessDeath;
 struct World;
@@ -80,9 +81,9 @@ class SimulatedRank {
                                 std::uint64_t first_sequence = 0);
 
   // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
-  // for `message`. Returns false if `timeout` has passed first, in virtual time.
-  bool await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-             std::optional<Duration> timeout = {});
+  // for `message`. `timeout` passes in virtual time.
+  Awaited await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+                std::optional<Duration> timeout = {});
   void announce();
 
   // What happens next depends on something that explorations do not choose.
@@ -99,6 +100,7 @@ class SimulatedRank {
     looks,    // what it reads depends on who comes first, even whether the key is there
     reads,    // having waited until it was there
     awaits,   // the same, without reading it
+    counts,   // what it reads depends on how many keys there are; of no key
     agrees,   // would have made it as it is, and depends on who changes it first
   };
   void note_key(std::string_view key, KeyUse use, const CallSite& call_site);

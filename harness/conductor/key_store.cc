@@ -55,18 +55,22 @@ class KeyWait final : public sim::AwaitedMessage {
 // Until its keys are there, such a call does nothing that another rank could see.
 StoredMessage KeyStore::await_keys(const StoreMessage& message, sim::SimulatedRank& rank) {
   const auto are_there = [&] { return contents_.missing_of(message.keys).empty(); };
-  if (are_there()) rank.begin_call();
+  const bool is_look = message.timeout && *message.timeout <= Duration::zero();
+  if (is_look || are_there()) rank.begin_call();
+  sim::Awaited awaited = is_look ? sim::Awaited::in_last_instant : sim::Awaited::in_time;
   while (!are_there()) {
     const KeyWait wait(message, rank, contents_);
     waits_[&message] = {rank.rank(), message.keys, message.call_site};
-    if (message.timeout) rank.note_choice();
-    const bool has_come = rank.await(wait, are_there, message.timeout);
+    awaited = rank.await(wait, are_there, message.timeout);
     waits_.erase(&message);
-    if (!has_come) return timed_out(message);
+    if (awaited == sim::Awaited::too_late) break;
   }
   const bool reads = message.function == StoreFunction::get;
+  const KeyUse use_in_time = reads ? KeyUse::reads : KeyUse::awaits;
   for (const std::string& key : message.keys)
-    rank.note_key(key, reads ? KeyUse::reads : KeyUse::awaits, message.call_site);
+    rank.note_key(key, awaited == sim::Awaited::in_time ? use_in_time : KeyUse::looks,
+                  message.call_site);
+  if (awaited == sim::Awaited::too_late) return timed_out(message);
   StoredMessage answer;
   if (reads) answer.values.push_back(*contents_.find(message.keys.front()));
   return answer;
@@ -102,8 +106,14 @@ std::vector<sim::Finding> KeyStore::unmet_waits() const {
 
 // A loop that asks for a key in vain must let the others go on.
 bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) const {
-  if (!contents_.missing_of(message.keys).empty()) rank.runtime().yield();
-  return contents_.missing_of(message.keys).empty();
+  const auto are_there = [&] {
+    for (const std::string& key : message.keys)
+      rank.note_key(key, KeyUse::looks, message.call_site);
+    return contents_.missing_of(message.keys).empty();
+  };
+  if (are_there()) return true;
+  rank.runtime().yield();
+  return are_there();
 }
 
 void KeyStore::note_write(const StoreMessage& message, sim::SimulatedRank& rank) const {
@@ -155,11 +165,10 @@ StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedR
       contents_.append(key, message.values.front());
       break;
     case StoreFunction::check:
-      rank.note_choice();
       answer.number = check(message, rank) ? 1 : 0;
       return answer;
     case StoreFunction::count:
-      rank.note_choice();
+      rank.note_key({}, KeyUse::counts, message.call_site);
       answer.number = contents_.key_count();
       return answer;
     case StoreFunction::add: {

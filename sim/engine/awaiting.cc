@@ -2,12 +2,12 @@
 
 namespace gang::sim {
 
-bool Awaiting::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                     std::optional<Duration> timeout) {
+Awaited Awaiting::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+                        std::optional<Duration> timeout) {
   const Wait wait{.reason = Wait::Reason::message, .message = &message};
   const TimePoint end = timeout ? deadline_after(engine_.now(), *timeout) : TimePoint::max();
   while (!has_come()) {
-    if (engine_.now() >= end) return false;
+    if (engine_.now() >= end) return Awaited::too_late;
     Task& self = engine_.current();
     if (end != TimePoint::max()) engine_.clock().wake_at(end, self);
     waiting_.push_back({&self, &has_come});
@@ -19,7 +19,7 @@ bool Awaiting::await(const AwaitedMessage& message, const std::function<bool()>&
     }
     remove(self);
   }
-  return true;
+  return engine_.now() >= end ? Awaited::in_last_instant : Awaited::in_time;
 }
 
 void Awaiting::remove(const Task& task) {

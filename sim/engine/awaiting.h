@@ -16,9 +16,9 @@ class Awaiting {
   explicit Awaiting(Engine& engine) noexcept : engine_(engine) {}
 
   // Blocks the current context until `has_come()`, which is asked again after each announce().
-  // Reports say that it waits for `message`. Returns false if `timeout` has passed first.
-  bool await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-             std::optional<Duration> timeout = {});
+  // Reports say that it waits for `message`.
+  Awaited await(const AwaitedMessage& message, const std::function<bool()>& has_come,
+                std::optional<Duration> timeout = {});
 
   // Something may have come: wakes the contexts whose message has.
   void announce();

@@ -1,6 +1,7 @@
 // A message of a transport that a context waits for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ struct GangInfo;
 }  // namespace gang
 
 namespace gang::sim {
+
+// How a wait for one has ended: by its timeout, or before; or in the instant of that, where it may
+// end in either way.
+enum class Awaited : std::uint8_t { in_time, in_last_instant, too_late };
 
 // A message that blocks a context, for backends whose messages the engine does not carry. Queried
 // only when a run cannot continue.

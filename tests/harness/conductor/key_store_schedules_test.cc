@@ -1,4 +1,5 @@
 // Every order in which ranks use a store.
+#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
@@ -149,8 +150,65 @@ TEST(KeyStoreSchedules, AWaitingRankMaySeeAnyValueThatFollows) {
 
 TEST(KeyStoreSchedules, WhatIsNotToldToTheGuideIsNotProved) {
   EXPECT_EQ(explored(of_all(2, about_key(erase, "k"))).every.end, End::unguided);
-  EXPECT_EQ(explored(of_all(2, about_key(check, "k"))).every.end, End::unguided);
-  EXPECT_EQ(explored(of_all(2, {.function = count})).every.end, End::unguided);
+}
+
+TEST(KeyStoreSchedules, ACountSeesEachKeyOrNot) {
+  const Requests requests = {
+      {{.function = count}}, {about_key(set, "a", {"x"})}, {about_key(set, "b", {"y"})}};
+  const Explored all = explored(requests);
+  EXPECT_EQ(all.every.end, End::all_seen);
+  EXPECT_EQ(all.every.classes, 4U);
+  EXPECT_EQ(all.results.size(), 3U);
+}
+
+TEST(KeyStoreSchedules, ACheckSeesTheKeyOrNot) {
+  const Explored all = explored({{about_key(check, "k")}, {about_key(set, "k", {"x"})}});
+  EXPECT_EQ(all.every.end, End::all_seen);
+  EXPECT_EQ(all.results.size(), 2U);
+}
+
+// Rank 1 sets the key after 1 ms.
+Explored waits_of(Duration timeout) {
+  StoreMessage wait = about_key(StoreFunction::wait, "k");
+  wait.timeout = timeout;
+  Explored explored;
+  std::string result;
+  explored.every = sim::run_every_schedule(
+      {.world_size = 2},
+      [&](const sim::SimulationOptions& options) {
+        KeyStore store;
+        return sim::Simulation(options).run([&](sim::SimulatedRank& rank) {
+          if (rank.rank() == 0) {
+            result = store.perform(wait, rank).status == Status::done ? "ok" : "timeout";
+            return;
+          }
+          rank.runtime().sleep_for(std::chrono::milliseconds(1));
+          store.perform(about_key(set, "k", {"x"}), rank);
+        });
+      },
+      [&](const sim::ExploredRun&) {
+        explored.results.insert(result);
+        return true;
+      });
+  EXPECT_EQ(explored.every.end, End::all_seen);
+  return explored;
+}
+
+TEST(KeyStoreSchedules, AKeyIsSetInTheLastInstantOfAWaitOrAfterIt) {
+  using Results = std::set<std::string>;
+  EXPECT_EQ(waits_of(std::chrono::microseconds(1)).results, Results{"timeout"});
+  EXPECT_EQ(waits_of(std::chrono::milliseconds(1)).results, (Results{"ok", "timeout"}));
+  EXPECT_EQ(waits_of(std::chrono::milliseconds(1)).every.classes, 2U);
+  EXPECT_EQ(waits_of(std::chrono::milliseconds(2)).results, Results{"ok"});
+}
+
+TEST(KeyStoreSchedules, AWaitForNoTimeIsALook) {
+  StoreMessage wait = about_key(get, "k");
+  wait.timeout = Duration::zero();
+  const Explored all = explored({{wait}, {about_key(set, "k", {"x"})}});
+  EXPECT_EQ(all.every.end, End::all_seen);
+  EXPECT_EQ(all.every.classes, 2U);
+  EXPECT_EQ(all.results.size(), 2U);
 }
 
 TEST(KeyStoreSchedules, ALoopThatAsksInVainLetsTheOthersGoOn) {
@@ -177,7 +235,16 @@ TEST(KeyStoreSchedules, ALoopThatAsksInVainLetsTheOthersGoOn) {
 StoreMessage drawn_request(sim::RandomStream& draws) {
   const std::string key(1, static_cast<char>('a' + draws.below(2)));
   const std::string value(1, static_cast<char>('x' + draws.below(2)));
-  switch (draws.below(6)) {
+  switch (draws.below(9)) {
+    case 6:
+      return about_key(check, key);
+    case 7:
+      return {.function = count};
+    case 8: {
+      StoreMessage wait = about_key(StoreFunction::wait, key);
+      wait.timeout = Duration::zero();
+      return wait;
+    }
     case 0:
       return about_key(get, key);
     case 1:

@@ -78,22 +78,23 @@ TEST(Awaiting, DoesNotBlockForWhatHasCome) {
 }
 
 TEST(Awaiting, EndsAfterItsTimeoutInVirtualTime) {
-  bool has_come = true;
+  Awaited awaited{};
   Duration waited{0};
   const Report report = run(2, [&](SimulatedRank& rank) {
     if (rank.rank() == 1) return rank.root()->barrier();
-    has_come = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(10));
+    awaited = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(10));
     waited = rank.runtime().now();
     rank.root()->barrier();
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
-  EXPECT_FALSE(has_come);
+  EXPECT_EQ(awaited, Awaited::too_late);
   EXPECT_EQ(waited, Duration(std::chrono::minutes(10)));
 }
 
-TEST(Awaiting, WhatComesBeforeTheTimeoutHasCome) {
+// Of a letter that comes after 2 s.
+Awaited awaited_for(Duration timeout) {
   bool letter_is_there = false;
-  bool has_come = false;
+  Awaited awaited{};
   const Report report = run(2, [&](SimulatedRank& rank) {
     if (rank.rank() == 1) {
       rank.runtime().sleep_for(1s);
@@ -103,11 +104,17 @@ TEST(Awaiting, WhatComesBeforeTheTimeoutHasCome) {
       rank.announce();
       return;
     }
-    has_come = rank.await(Letter({1}), [&] { return letter_is_there; }, 2500ms);
-    EXPECT_EQ(rank.runtime().now(), Duration(2s));
+    awaited = rank.await(Letter({1}), [&] { return letter_is_there; }, timeout);
+    EXPECT_EQ(rank.runtime().now(), Duration(std::min<Duration>(timeout, 2s)));
   });
   EXPECT_TRUE(report.holds()) << to_string(report);
-  EXPECT_TRUE(has_come);
+  return awaited;
+}
+
+TEST(Awaiting, WhatComesBeforeTheTimeoutHasCome) {
+  EXPECT_EQ(awaited_for(2500ms), Awaited::in_time);
+  EXPECT_EQ(awaited_for(1500ms), Awaited::too_late);
+  EXPECT_NE(awaited_for(2s), Awaited::in_time);
 }
 
 TEST(Awaiting, WhatNobodySendsIsADeadlockThatSaysWhatAndWhere) {
