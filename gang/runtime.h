@@ -90,7 +90,7 @@ class Runtime {
 
   virtual std::unique_ptr<RuntimeMutex> make_mutex() = 0;
   virtual std::unique_ptr<RuntimeCondition> make_condition() = 0;
-  // `call_site`: of the call whose end it is; appears in reports.
+  // For the end of what was called at `call_site`, which appears in reports.
   virtual std::unique_ptr<RuntimeFlag> make_flag(const CallSite& call_site) = 0;
 
   // The program is about to see how far operations are, rather than to wait for their end. In

@@ -9,9 +9,8 @@ namespace gang::sim {
 
 class Engine;
 
-// Of an operation that was called at `call_site`, which a thread of its gangs ends. In
-// explorations, a look at it is one of the choices. Called under the engine's Guard; its functions
-// take that.
+// Of an operation that was called at `call_site`. Explorations try each look before and after the
+// end. Called under the engine's Guard; the functions of the flag take that themselves.
 std::unique_ptr<RuntimeFlag> make_simulated_flag(Engine& engine, const CallSite& call_site);
 
 }  // namespace gang::sim

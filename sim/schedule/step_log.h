@@ -32,11 +32,11 @@ enum class AccessKind : std::uint8_t {
   unlock,        // lets one go
   wait,          // begins to wait for a condition
   notification,  // notifies a condition
-  arrival,       // does its part of an operation of several ranks
-  look,          // sees whether such an operation has ended
+  arrival,       // does its part of what several ranks meet in, or ends what others look at
+  look,          // sees whether that has ended
   fault,         // a fault happens, or something depends on whether one has
   key,           // uses a key of a store
-  device,        // launches on a device, or is what it starts first of what is ready
+  device,        // launches on a device, lets it start what is ready, or is what it starts first
 };
 
 // Two accesses to one object commute unless one of them writes, or one arrives and one looks.

@@ -119,8 +119,7 @@ TEST_P(EveryScheduleOver, OneRunIsAsAnyOtherWhereNobodyLooks) {
   EXPECT_THAT(seen.outcomes, testing::ElementsAre(Outcome::completed));
 }
 
-// What rank 0 sees of a barrier that rank 1 comes to after 1 ms; of the default backend's options,
-// but for the order in which NCCL's devices start kernels.
+// What `look` tells rank 0 of a barrier to which rank 1 comes after 1 ms.
 std::set<bool> seen_of_barrier(const SimulationOptions& options, bool (*look)(Work&)) {
   std::set<bool> seen;
   const SeenRuns runs = sim::runs_of(options, [&seen, look](SimulatedRank& rank) {
