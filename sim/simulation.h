@@ -81,7 +81,7 @@ class SimulatedRank {
                                 std::uint64_t first_sequence = 0);
 
   // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
-  // for `message`. `timeout` passes in virtual time.
+  // for `message`. Returns how that has ended, by `timeout` of virtual time or before.
   Awaited await(const AwaitedMessage& message, const std::function<bool()>& has_come,
                 std::optional<Duration> timeout = {});
   void announce();
@@ -100,7 +100,7 @@ class SimulatedRank {
     looks,    // what it reads depends on who comes first, even whether the key is there
     reads,    // having waited until it was there
     awaits,   // the same, without reading it
-    counts,   // what it reads depends on how many keys there are; of no key
+    counts,   // what it reads depends on how many keys there are; `key` is ignored
     agrees,   // would have made it as it is, and depends on who changes it first
   };
   void note_key(std::string_view key, KeyUse use, const CallSite& call_site);

@@ -207,7 +207,8 @@ void note_taken_by_any(Guide& guide, const PendingOperation& receive, StepKey me
     notes->taken.push_back({message, receive.task->rank->rank, receive.call().call_site});
 }
 
-// What two members do to one object for each bit of their options commutes where those are equal.
+// What two members do to an object for each bit of a digest of their options commutes if all are
+// equal.
 void note_coming(Guide& guide, const GangState& gang, const Task& task,
                  const ShrinkOptions& options, const CallSite& call_site) {
   const std::uint64_t digest = digest_of(options);
