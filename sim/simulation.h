@@ -101,7 +101,6 @@ class SimulatedRank {
     reads,    // having waited until it was there
     awaits,   // the same, without reading it
     counts,   // what it reads depends on how many keys there are; `key` is ignored
-    agrees,   // would have made it as it is, and depends on who changes it first
   };
   void note_key(std::string_view key, KeyUse use, const CallSite& call_site);
 

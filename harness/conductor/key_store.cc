@@ -195,9 +195,7 @@ StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedR
       KeyUse use = KeyUse::changes;
       if (!was_there && contents_.has(key))
         use = KeyUse::makes;
-      else if (was_as_wanted)  // ranks that agree on the value see the same in any order
-        use = expected.empty() ? KeyUse::agrees : KeyUse::looks;
-      else if (!is_as_wanted)
+      else if (was_as_wanted || !is_as_wanted)
         use = KeyUse::looks;
       rank.note_key(key, use, message.call_site);
       answer.number = is_as_wanted ? 1 : 0;
