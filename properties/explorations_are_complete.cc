@@ -52,13 +52,13 @@ struct Seen {
   std::set<std::string> outcomes;
 
   // With what all runs receive from any source.
-  std::multiset<std::uint64_t> classes(const sim::AnyReceives& known) const {
+  std::multiset<std::uint64_t> classes(const sim::Knowledge& known) const {
     std::multiset<std::uint64_t> all;
     for (const sim::StepLog& log : logs) all.insert(class_of(log, known));
     return all;
   }
-  void add_receives(sim::AnyReceives& known) const {
-    for (const sim::StepLog& log : logs) sim::merge(known, log.any_receives);
+  void add_receives(sim::Knowledge& known) const {
+    for (const sim::StepLog& log : logs) sim::merge(known, log.knowledge);
   }
 };
 
@@ -92,7 +92,7 @@ std::optional<Seen> enumerated(const ScriptCase& script, sim::Interleavings::Ste
   sim::SimulationOptions options = options_of(script);
   options.scheduler = sim::SchedulerKind::guided;
   options.guide = std::make_shared<sim::Guide>();
-  const sim::AnyReceives none;
+  const sim::Knowledge none;
   sim::Interleavings all(steps);
   for (std::size_t runs = 1; runs <= most_interleavings; ++runs) {
     options.guide->begin(sim::Beginning(all.beginning()), none);
@@ -122,7 +122,7 @@ Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
     return Verdict::violated("never seen: " + missing);
   if (const std::string extra = missing_outcome(seen->outcomes, all->outcomes); !extra.empty())
     return Verdict::violated("seen, but no interleaving ends so: " + extra);
-  sim::AnyReceives known;
+  sim::Knowledge known;
   all->add_receives(known);
   const std::multiset<std::uint64_t> of_all = all->classes(known);
   const std::multiset<std::uint64_t> of_seen = seen->classes(known);
@@ -139,7 +139,7 @@ Verdict judge_against_all(const ScriptCase& script, const Explore& explore) {
 Verdict judge_against_random(const ScriptCase& script, const Explore& explore) {
   const std::optional<Seen> seen = explored(script, explore);
   if (!seen) return Verdict::not_applicable();
-  sim::AnyReceives known;
+  sim::Knowledge known;
   seen->add_receives(known);
   const std::multiset<std::uint64_t> of_seen = seen->classes(known);
   const std::set<std::uint64_t> found(of_seen.begin(), of_seen.end());

@@ -29,6 +29,19 @@ Report run_and_keep(const SimulationOptions& options, const RankProgram& program
   return report;
 }
 
+constexpr std::uint64_t of_keys = 0x6b6579;
+constexpr StepKey number_of_keys = ~of_keys;
+
+// What contexts share of a key: who makes it, what it holds, and whether it is there.
+struct KeyObjects {
+  explicit KeyObjects(std::string_view key) noexcept
+      : making(splitmix64(of_keys, fnv1a(std::as_bytes(std::span(key))))) {}
+
+  StepKey making;
+  StepKey value = splitmix64(making, of_keys);
+  StepKey presence = splitmix64(value, of_keys);
+};
+
 }  // namespace
 
 SimulatedRank::SimulatedRank(Run& run, int rank, std::shared_ptr<Gang> root, int incarnation)
@@ -82,32 +95,42 @@ void SimulatedRank::begin_call() {
   engine.scheduling_point();
 }
 
-void SimulatedRank::note_key(std::string_view key, KeyUse use, const CallSite& call_site) {
+void SimulatedRank::note_awaited_together(std::string_view key, std::string_view other) {
   Engine& engine = run_.world().engine;
   const Engine::Guard guard(engine);
-  const bool is_choice = use == KeyUse::changes || use == KeyUse::looks || use == KeyUse::counts;
-  if (is_choice) engine.choices().note_guided_choice();
+  if (Guide* const guide = engine.choices().guide())
+    guide->awaits_together(KeyObjects(key).presence, KeyObjects(other).presence);
+}
+
+void SimulatedRank::note_key(const SharedKey& key, KeyUse use, const CallSite& call_site) {
+  Engine& engine = run_.world().engine;
+  const Engine::Guard guard(engine);
+  using enum KeyUse;
+  if (use == changes || use == erases || use == looks || use == counts)
+    engine.choices().note_guided_choice();
   Guide* const guide = engine.choices().guide();
   if (guide == nullptr) return;
-  constexpr std::uint64_t of_keys = 0x6b6579;
-  const StepKey making = splitmix64(of_keys, fnv1a(std::as_bytes(std::span(key))));
-  const StepKey value = splitmix64(making, of_keys);
+  const auto [making, value, presence] = KeyObjects(key.name);
+  const StepKey made = key.erasures == 0 ? presence : splitmix64(presence, key.erasures);
   const auto access = [&](StepKey object, AccessMode mode) {
-    guide->access({.kind = AccessKind::key,
+    guide->access({.kind = object == presence ? AccessKind::presence : AccessKind::key,
                    .mode = mode,
                    .rank = rank_,
                    .object = object,
                    .site = call_site});
   };
-  constexpr StepKey number_of_keys = ~of_keys;
-  if (use == KeyUse::makes) access(number_of_keys, AccessMode::arrive);
-  if (use == KeyUse::counts) return access(number_of_keys, AccessMode::look);
-  if (use == KeyUse::reads || use == KeyUse::awaits) guide->join(making);
-  const bool writes = use == KeyUse::makes || use == KeyUse::changes;
-  const AccessMode mode = writes ? AccessMode::write : AccessMode::read;
-  if (writes || use == KeyUse::looks) access(making, mode);
-  if (use != KeyUse::makes && use != KeyUse::awaits) access(value, mode);
-  if (use == KeyUse::makes) guide->publish(making);
+  if (use == comes) guide->join(made);
+  if (use == finds || use == finds_out) guide->found(presence);
+  if (use == erases) guide->erased(presence);
+  if (use == makes || use == erases) access(number_of_keys, AccessMode::arrive);
+  if (use == counts) access(number_of_keys, AccessMode::look);
+  if (use == makes || use == changes || use == erases) access(making, AccessMode::write);
+  if (use == looks) access(making, AccessMode::read);
+  if (use == makes || use == erases) access(presence, AccessMode::write);
+  if (use == awaits || use == finds || use == finds_out) access(presence, AccessMode::read);
+  if (use == changes || use == erases) access(value, AccessMode::write);
+  if (use == looks || use == finds_out) access(value, AccessMode::read);
+  if (use == makes) guide->publish(made);
 }
 
 std::shared_ptr<Gang> SimulatedRank::gang_of(GangInfo info, const CallSite& call_site,
@@ -140,9 +163,13 @@ void SimulatedRank::die(ProcessDeath death) {
 }
 
 Awaited SimulatedRank::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                             std::optional<Duration> timeout) {
+                             TimePoint deadline) {
   const Engine::Guard guard(run_.world().engine);
-  return run_.world().awaiting.await(message, has_come, timeout);
+  return run_.world().awaiting.await(message, has_come, deadline);
+}
+
+TimePoint SimulatedRank::deadline_after(Duration timeout) const noexcept {
+  return gang::deadline_after(run_.world().engine.now(), timeout);
 }
 
 void SimulatedRank::announce() {

@@ -81,9 +81,9 @@ class SimulatedRank {
                                 std::uint64_t first_sequence = 0);
 
   // Blocks until `has_come()`, looking again after each announce(). Reports say that the rank waits
-  // for `message`. Returns how that has ended, by `timeout` of virtual time or before.
+  // for `message`. Returns how that has ended, at `deadline` or before.
   Awaited await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                std::optional<Duration> timeout = {});
+                TimePoint deadline = TimePoint::max());
   void announce();
 
   // What happens next depends on something that explorations do not choose.
@@ -92,17 +92,29 @@ class SimulatedRank {
   // At the beginning of a call that is not one of a gang: other ranks may run first.
   void begin_call();
 
-  // What such a call does to a key that ranks share, as in a store. Nothing may remove keys: that
-  // is for note_choice.
-  enum class KeyUse : std::uint8_t {
-    makes,    // it was not there, and others may wait for it
-    changes,  // what others read depends on who comes first
-    looks,    // what it reads depends on who comes first, even whether the key is there
-    reads,    // having waited until it was there
-    awaits,   // the same, without reading it
-    counts,   // what it reads depends on how many keys there are; `key` is ignored
+  // When `timeout` from now is over. Does not count as a look at the clock.
+  TimePoint deadline_after(Duration timeout) const noexcept;
+
+  // A key that ranks share, as in a store.
+  struct SharedKey {
+    std::string_view name;
+    std::uint64_t erasures = 0;  // how often it has been erased so far
   };
-  void note_key(std::string_view key, KeyUse use, const CallSite& call_site);
+  // What such a call does to a key.
+  enum class KeyUse : std::uint8_t {
+    makes,      // it was not there, and others may wait for it
+    changes,    // what others read depends on who comes first
+    erases,     // it was there
+    looks,      // what it reads depends on who comes first, even whether the key is there
+    awaits,     // looks, to wait on if it is not there
+    comes,      // has waited until it was made after so many erasures, and will look again
+    finds,      // looks, and goes on: once it is there
+    finds_out,  // the same, and reads it
+    counts,     // what it reads depends on how many keys there are; the key is ignored
+  };
+  void note_key(const SharedKey& key, KeyUse use, const CallSite& call_site);
+  // A call waits for both.
+  void note_awaited_together(std::string_view key, std::string_view other);
 
   // What reports call the end of this rank's program, instead of "returned": "recording ends". The
   // text outlives the run.

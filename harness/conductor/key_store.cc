@@ -52,28 +52,57 @@ class KeyWait final : public sim::AwaitedMessage {
 
 }  // namespace
 
-// Until its keys are there, such a call does nothing that another rank could see.
+KeyStore::SharedKey KeyStore::shared(const std::string& key) const {
+  const auto erased = erasures_.find(key);
+  return {key, erased == erasures_.end() ? 0 : erased->second};
+}
+
+// Of each of its keys.
+void KeyStore::note(KeyUse use, const StoreMessage& message, sim::SimulatedRank& rank) {
+  if (use == KeyUse::makes || use == KeyUse::changes || use == KeyUse::erases) ++changes_;
+  for (const std::string& key : message.keys) rank.note_key(shared(key), use, message.call_site);
+}
+
+// Waits for one key after the other, and looks for all of them again after each.
 StoredMessage KeyStore::await_keys(const StoreMessage& message, sim::SimulatedRank& rank) {
-  const auto are_there = [&] { return contents_.missing_of(message.keys).empty(); };
-  const bool is_look = message.timeout && *message.timeout <= Duration::zero();
-  if (is_look || are_there()) rank.begin_call();
-  sim::Awaited awaited = is_look ? sim::Awaited::in_last_instant : sim::Awaited::in_time;
-  while (!are_there()) {
-    const KeyWait wait(message, rank, contents_);
-    waits_[&message] = {rank.rank(), message.keys, message.call_site};
-    awaited = rank.await(wait, are_there, message.timeout);
-    waits_.erase(&message);
-    if (awaited == sim::Awaited::too_late) break;
-  }
-  const bool reads = message.function == StoreFunction::get;
-  const KeyUse use_in_time = reads ? KeyUse::reads : KeyUse::awaits;
+  rank.begin_call();
   for (const std::string& key : message.keys)
-    rank.note_key(key, awaited == sim::Awaited::in_time ? use_in_time : KeyUse::looks,
-                  message.call_site);
-  if (awaited == sim::Awaited::too_late) return timed_out(message);
+    if (key != message.keys.front()) rank.note_awaited_together(message.keys.front(), key);
+  const bool reads = message.function == StoreFunction::get;
+  const bool is_look = message.timeout && *message.timeout <= Duration::zero();
+  const TimePoint deadline =
+      message.timeout ? rank.deadline_after(*message.timeout) : TimePoint::max();
+  sim::Awaited awaited = is_look ? sim::Awaited::too_late : sim::Awaited::in_time;
+  while (true) {
+    const std::vector<std::string> missing = contents_.missing_of(message.keys);
+    if (awaited != sim::Awaited::in_time)
+      note(KeyUse::looks, message, rank);
+    else if (!missing.empty())
+      note(KeyUse::awaits, message, rank);
+    else
+      note(reads ? KeyUse::finds_out : KeyUse::finds, message, rank);
+    if (missing.empty()) break;
+    if (awaited == sim::Awaited::too_late) return timed_out(message);
+    awaited = await_key(missing.front(), message, rank, deadline);
+  }
   StoredMessage answer;
   if (reads) answer.values.push_back(*contents_.find(message.keys.front()));
   return answer;
+}
+
+// Until it has been made, even if it is erased again before the rank can look.
+sim::Awaited KeyStore::await_key(const std::string& key, const StoreMessage& message,
+                                 sim::SimulatedRank& rank, TimePoint deadline) {
+  const KeyWait wait(message, rank, contents_);
+  const SharedKey missing = shared(key);
+  waits_[&message] = {rank.rank(), message.keys, message.call_site};
+  const auto was_made = [&] {
+    return contents_.has(key) || shared(key).erasures != missing.erasures;
+  };
+  const sim::Awaited awaited = rank.await(wait, was_made, deadline);
+  waits_.erase(&message);
+  if (awaited == sim::Awaited::in_time) rank.note_key(missing, KeyUse::comes, message.call_site);
+  return awaited;
 }
 
 StoredMessage KeyStore::timed_out(const StoreMessage& message) const {
@@ -105,10 +134,9 @@ std::vector<sim::Finding> KeyStore::unmet_waits() const {
 }
 
 // A loop that asks for a key in vain must let the others go on.
-bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) const {
+bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) {
   const auto are_there = [&] {
-    for (const std::string& key : message.keys)
-      rank.note_key(key, KeyUse::looks, message.call_site);
+    note(KeyUse::looks, message, rank);
     return contents_.missing_of(message.keys).empty();
   };
   if (are_there()) return true;
@@ -116,21 +144,22 @@ bool KeyStore::check(const StoreMessage& message, sim::SimulatedRank& rank) cons
   return are_there();
 }
 
-void KeyStore::note_write(const StoreMessage& message, sim::SimulatedRank& rank) const {
-  const std::string& key = message.keys.front();
-  const bool is_there = contents_.has(key);
-  if (!is_there) rank.note_key(key, KeyUse::makes, message.call_site);
+void KeyStore::note_write(const StoreMessage& message, sim::SimulatedRank& rank) {
+  const bool is_there = contents_.has(message.keys.front());
+  if (!is_there) note(KeyUse::makes, message, rank);
   // Whoever sets it first, others wait until it is there; anything else shows who came first.
   const bool is_look = message.function == StoreFunction::add && message.number == 0;
   if (is_there || message.function != StoreFunction::set)
-    rank.note_key(key, is_look ? KeyUse::looks : KeyUse::changes, message.call_site);
+    note(is_look ? KeyUse::looks : KeyUse::changes, message, rank);
 }
 
-// Whether it is one of a loop that asks until the answer is another one.
-bool KeyStore::asks_again(const StoreMessage& message, const StoredMessage& answer, int rank) {
+// Of a request that has changed nothing: whether it is one of a loop that asks until the answer is
+// another one.
+bool KeyStore::asks_in_vain(const StoreMessage& message, const StoredMessage& answer, int rank) {
   const bool may_be_asked_for_ever =
       (message.function == StoreFunction::add && message.number == 0) ||
-      message.function == StoreFunction::compare_set || message.function == StoreFunction::count;
+      message.function == StoreFunction::compare_set || message.function == StoreFunction::erase ||
+      message.function == StoreFunction::count;
   if (!may_be_asked_for_ever) {
     asked_.erase(rank);
     return false;
@@ -142,12 +171,24 @@ bool KeyStore::asks_again(const StoreMessage& message, const StoredMessage& answ
   return false;
 }
 
+std::int64_t KeyStore::erase(const StoreMessage& message, sim::SimulatedRank& rank) {
+  const bool was_there = contents_.erase(message.keys.front());
+  note(was_there ? KeyUse::erases : KeyUse::looks, message, rank);
+  if (was_there) ++erasures_[message.keys.front()];
+  return was_there ? 1 : 0;
+}
+
 StoredMessage KeyStore::perform(const StoreMessage& message, sim::SimulatedRank& rank) {
   if (message.function == StoreFunction::get || message.function == StoreFunction::wait)
     return await_keys(message, rank);
   rank.begin_call();
+  const std::uint64_t changes_before = changes_;
   StoredMessage answer = perform_now(message, rank);
-  if (!asks_again(message, answer, rank.rank())) return answer;
+  if (changes_ != changes_before) {
+    asked_.erase(rank.rank());
+    return answer;
+  }
+  if (!asks_in_vain(message, answer, rank.rank())) return answer;
   rank.runtime().yield();  // the others must go on
   return perform_now(message, rank);
 }
@@ -181,8 +222,7 @@ StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedR
       break;
     }
     case StoreFunction::erase:
-      rank.note_choice();
-      answer.number = contents_.erase(key) ? 1 : 0;
+      answer.number = erase(message, rank);
       break;
     case StoreFunction::compare_set: {
       const auto& expected = message.values[0];
@@ -197,7 +237,7 @@ StoredMessage KeyStore::perform_now(const StoreMessage& message, sim::SimulatedR
         use = KeyUse::makes;
       else if (was_as_wanted || !is_as_wanted)
         use = KeyUse::looks;
-      rank.note_key(key, use, message.call_site);
+      note(use, message, rank);
       answer.number = is_as_wanted ? 1 : 0;
       answer.values.push_back(value);
       break;

@@ -24,19 +24,26 @@ class KeyStore {
 
   void clear() {
     contents_ = StoreContents();
+    erasures_.clear();
     waits_.clear();
     asked_.clear();
   }
 
  private:
   using KeyUse = sim::SimulatedRank::KeyUse;
+  using SharedKey = sim::SimulatedRank::SharedKey;
 
+  SharedKey shared(const std::string& key) const;
+  void note(KeyUse use, const StoreMessage& message, sim::SimulatedRank& rank);
   StoredMessage await_keys(const StoreMessage& message, sim::SimulatedRank& rank);
+  sim::Awaited await_key(const std::string& key, const StoreMessage& message,
+                         sim::SimulatedRank& rank, TimePoint deadline);
   StoredMessage perform_now(const StoreMessage& message, sim::SimulatedRank& rank);
-  bool asks_again(const StoreMessage& message, const StoredMessage& answer, int rank);
-  void note_write(const StoreMessage& message, sim::SimulatedRank& rank) const;
+  bool asks_in_vain(const StoreMessage& message, const StoredMessage& answer, int rank);
+  std::int64_t erase(const StoreMessage& message, sim::SimulatedRank& rank);
+  void note_write(const StoreMessage& message, sim::SimulatedRank& rank);
   StoredMessage timed_out(const StoreMessage& message) const;
-  bool check(const StoreMessage& message, sim::SimulatedRank& rank) const;
+  bool check(const StoreMessage& message, sim::SimulatedRank& rank);
 
   struct Wait {
     int rank = 0;
@@ -56,6 +63,8 @@ class KeyStore {
   };
 
   StoreContents contents_;
+  std::map<std::string, std::uint64_t> erasures_;  // by key
+  std::uint64_t changes_ = 0;                      // of the contents
   std::map<const StoreMessage*, Wait> waits_;
   std::map<int, Asked> asked_;  // last, by rank
 };

@@ -218,10 +218,11 @@ class ExhaustiveRuns {
 
   std::string command() const { return to_command_line(guided_, "gangsim"); }
 
-  RunResult diverged(std::uint64_t step) {
+  RunResult diverged(std::optional<std::uint64_t> step) {
     const std::lock_guard lock{mutex_};
-    return nondeterministic(made_.begin()->second,
-                            fmt::format("From step {} on, other contexts could run.", step));
+    return nondeterministic(
+        made_.begin()->second,
+        step ? fmt::format("From step {} on, other contexts could run.", *step) : std::string());
   }
 
   RunResult nondeterministic(const RunResult& result, std::string_view detail = {}) const {

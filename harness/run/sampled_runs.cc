@@ -116,7 +116,7 @@ class Runs {
     specification.options.seed += index;
     if (is_guided(sampling_)) {
       guide->sample(make_sampler(sampling_, specification.options.seed),
-                    sampling_.known.receives());
+                    sampling_.known.knowledge());
       recording.settles = false;  // further runs would use up a guide that chooses
     }
     recording.neighbours = sim::Neighbours::none;
@@ -237,7 +237,7 @@ sim::KnownContests learn_contests(const Program& program, const RunSpecification
   const sim::KnownContests nothing;
   for (std::uint64_t seed = 1; seed <= 2 * runs; ++seed) {
     pilot.options.seed = seed;
-    guide->sample(sim::make_pct_sampler(seed, 1, nothing), nothing.receives());
+    guide->sample(sim::make_pct_sampler(seed, 1, nothing), known.knowledge());
     run(program, pilot, {.settles = false, .guide = guide});
     if (seed <= runs)
       known.learn(guide->log());

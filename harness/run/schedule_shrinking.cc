@@ -34,7 +34,7 @@ RunWithDetours run_with_detours(const Program& program, const RunSpecification& 
   const auto guide = std::make_shared<sim::Guide>();
   auto detour_sampler = sim::make_detour_sampler(detours, guide->log());
   const sim::DetourSampler& made = *detour_sampler;
-  const sim::AnyReceives none;
+  const sim::Knowledge none;
   guide->sample(std::move(detour_sampler), none);
   RunRecording recorded = recording;
   recorded.schedule = sim::Recording::on;

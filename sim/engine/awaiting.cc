@@ -3,13 +3,12 @@
 namespace gang::sim {
 
 Awaited Awaiting::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                        std::optional<Duration> timeout) {
+                        TimePoint deadline) {
   const Wait wait{.reason = Wait::Reason::message, .message = &message};
-  const TimePoint end = timeout ? deadline_after(engine_.now(), *timeout) : TimePoint::max();
   while (!has_come()) {
-    if (engine_.now() >= end) return Awaited::too_late;
+    if (engine_.now() >= deadline) return Awaited::too_late;
     Task& self = engine_.current();
-    if (end != TimePoint::max()) engine_.clock().wake_at(end, self);
+    if (deadline != TimePoint::max()) engine_.clock().wake_at(deadline, self);
     waiting_.push_back({&self, &has_come});
     try {
       engine_.block(self, wait);
@@ -19,7 +18,7 @@ Awaited Awaiting::await(const AwaitedMessage& message, const std::function<bool(
     }
     remove(self);
   }
-  return engine_.now() >= end ? Awaited::in_last_instant : Awaited::in_time;
+  return engine_.now() >= deadline ? Awaited::in_last_instant : Awaited::in_time;
 }
 
 void Awaiting::remove(const Task& task) {

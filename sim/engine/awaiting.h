@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "sim/engine/engine.h"
@@ -16,9 +15,9 @@ class Awaiting {
   explicit Awaiting(Engine& engine) noexcept : engine_(engine) {}
 
   // Blocks the current context until `has_come()`, which is asked again after each announce().
-  // Reports say that it waits for `message`.
+  // Reports say that it waits for `message`. Ends at `deadline` if that does not come before.
   Awaited await(const AwaitedMessage& message, const std::function<bool()>& has_come,
-                std::optional<Duration> timeout = {});
+                TimePoint deadline);
 
   // Something may have come: wakes the contexts whose message has.
   void announce();

@@ -26,7 +26,7 @@ bool holds_with_buffered_sends(const SimulationOptions& options, const Report& r
       options.backend == SimulatedBackend::sim && options.sends == SendMode::rendezvous();
   return has_rendezvous && options.faults == nullptr && report.holds() &&
          report.virtual_time == Duration::zero() && !report.unguided && !log.is_incomplete &&
-         log.any_receives.empty() &&
+         log.knowledge.any_receives.empty() &&
          log.contexts.size() == static_cast<std::size_t>(options.world_size) &&
          std::ranges::find(log.accesses, AccessKind::message, &Access::kind) !=
              log.accesses.end() &&

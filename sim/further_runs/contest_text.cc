@@ -105,6 +105,7 @@ std::string to_text(const Contest& contest) {
     case AccessKind::look:
       return to_text_of_look(contest);
     case AccessKind::key:
+    case AccessKind::presence:
       return fmt::format("{} used a key of the store{} before {} did{}",
                          context_of(first, first_name), place_of(first),
                          context_of(second, second_name), place_of(second));

@@ -122,7 +122,7 @@ class Search {
     if (reduction_.has_diverged()) seen_.end = End::diverged;
     if (reduction_.is_too_large()) seen_.end = End::too_large;
     if (!first_failure_) take_figures(reduction_, seen_);
-    if (reduction_.has_diverged()) seen_.diverged_at = *reduction_.diverged_at();
+    seen_.diverged_at = reduction_.diverged_at();
     if (seen_.end == End::stopped && seen_.decisive && !seen_.holds_otherwise) run_otherwise();
     return std::move(seen_);
   }

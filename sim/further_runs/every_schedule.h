@@ -33,7 +33,8 @@ struct EverySchedule {
   // That run beside the last one, from where they part: each ends with its first finding, or with
   // how it ended. None: they are too long.
   std::optional<Continuations> continuations;
-  std::uint64_t diverged_at = 0;  // End::diverged: the step where a run did not repeat another one
+  // End::diverged: the step where a run did not repeat another one, if that is known.
+  std::optional<std::uint64_t> diverged_at;
 };
 
 // Of worlds of more ranks than these, and of faults on other backends than sim, one run is made,

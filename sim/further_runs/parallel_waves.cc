@@ -120,7 +120,7 @@ void ParallelWaves::make(Slot& slot) const {
     const Guide& guide = *run.options.guide;
     run.reversals.clear();
     if (!guide.has_diverged() && !guide.is_full() && HappensBefore::fits(guide.log()) &&
-        contains(*slot.known, guide.log().any_receives))
+        contains(*slot.known, guide.log().knowledge))
       run.reversals.read(guide.log(), *slot.known, guide.beginning().first_new_step());
   } catch (...) {
     slot.error = std::current_exception();

@@ -30,7 +30,7 @@ class ParallelWaves {
   struct Slot {
     GuidedRun run;  // of this slot's run, unless one is used for all
     Beginning beginning;
-    const AnyReceives* known = nullptr;
+    const Knowledge* known = nullptr;
     std::exception_ptr error;
     std::atomic<bool> is_made{false};
   };

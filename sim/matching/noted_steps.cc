@@ -192,7 +192,7 @@ void note_receive(Guide& guide, const PendingOperation& receive) {
   StepLog* const notes = guide.notes();
   if (notes == nullptr || receive.call().peer != any_rank) return;
   const AnyReceive asked{part_of_member(gang, Part::mailbox, receive.member), receive.call().tag};
-  if (!notes->any_receives.contains(asked)) notes->any_receives.insert(asked);
+  if (!notes->knowledge.any_receives.contains(asked)) notes->knowledge.any_receives.insert(asked);
 }
 
 void note_meeting(Guide& guide, StepKey waiting, const PendingOperation& posted) {

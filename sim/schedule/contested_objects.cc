@@ -33,7 +33,7 @@ inline void ContestedObjects::note(const UsedObject& used, TaskId task, std::uin
   uses_.push_back({access, number, used.mode});
 }
 
-void ContestedObjects::read(const StepLog& log, const AnyReceives& known) {
+void ContestedObjects::read(const StepLog& log, const Knowledge& known) {
   keys_.clear();
   objects_.clear();
   uses_.clear();

@@ -24,7 +24,7 @@ class ContestedObjects {
   };
 
   // Of messages, `known` says which receives could take either of two. O(accesses).
-  void read(const StepLog& log, const AnyReceives& known);
+  void read(const StepLog& log, const Knowledge& known);
 
   // Of the contested objects, in the order of the accesses.
   const std::vector<Use>& uses() const noexcept { return uses_; }

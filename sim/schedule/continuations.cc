@@ -27,6 +27,10 @@ bool is_of_mutex(const Access& access) noexcept {
          access.kind == AccessKind::unlock;
 }
 
+bool is_of_key(const Access& access) noexcept {
+  return access.kind == AccessKind::key || access.kind == AccessKind::presence;
+}
+
 // What the ranks of a contest do in a run, in its order.
 class Deeds {
  public:
@@ -69,10 +73,14 @@ class Deeds {
     }
   }
 
-  // Whether it is what a call on a gang of a foreign backend does.
+  // Whether it is what a call on a gang of a foreign backend does, or one to a store.
   bool is_of_last_call(const SaidAccess& said) const noexcept {
-    return said.verb == launches && !said_.empty() && said_.back().verb == calls &&
-           said_.back().task == said.task && said_.back().access.site == said.access.site;
+    if (said_.empty()) return false;
+    const SaidAccess& last = said_.back();
+    const bool is_same_call =
+        (said.verb == launches && last.verb == calls) ||
+        (is_of_key(said.access) && is_of_key(last.access) && said.step == last.step);
+    return is_same_call && last.task == said.task && last.access.site == said.access.site;
   }
 
   // Empty: it is not worth a line.
@@ -98,7 +106,9 @@ class Deeds {
       case AccessKind::notification:
         return "notifies a condition";
       case AccessKind::key:
-        return "uses a key";
+        return uses_key;
+      case AccessKind::presence:
+        return writes ? uses_key : "waits for a key";
       case AccessKind::device:
         return launches;
       case AccessKind::fault:
@@ -119,6 +129,7 @@ class Deeds {
 
   static constexpr std::string_view calls = "calls";
   static constexpr std::string_view launches = "launches";
+  static constexpr std::string_view uses_key = "uses a key";
 
   const StepLog& log_;
   const Contest& contest_;

@@ -25,7 +25,8 @@ constexpr StepName naming[] = {
     {AccessKind::try_lock, "lock"},  {AccessKind::unlock, "lock"},
     {AccessKind::wait, "condition"}, {AccessKind::notification, "condition"},
     {AccessKind::look, "test"},      {AccessKind::key, "store"},
-    {AccessKind::call, "call"},      {AccessKind::arrival, "call"}};
+    {AccessKind::presence, "store"}, {AccessKind::call, "call"},
+    {AccessKind::arrival, "call"}};
 
 // "rank 1", "'loader' of rank 0"; of several of one name: "'loader' 2 of rank 0".
 std::string name_of_context(const StepLog& log, TaskId task) {

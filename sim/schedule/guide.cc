@@ -32,13 +32,13 @@ class GuidedScheduler final : public Scheduler, public Recycled<GuidedScheduler>
 
 }  // namespace
 
-void Guide::begin(Beginning&& beginning, const AnyReceives& known) {
+void Guide::begin(Beginning&& beginning, const Knowledge& known) {
   std::swap(beginning_, beginning);
   sampler_.reset();
   known_ = &known;
 }
 
-void Guide::sample(std::unique_ptr<Sampler> sampler, const AnyReceives& known) {
+void Guide::sample(std::unique_ptr<Sampler> sampler, const Knowledge& known) {
   begin(Beginning{}, known);
   sampler_ = std::move(sampler);
 }

@@ -30,7 +30,7 @@ struct Beginning {
   // The exploration's own: where it branches off, and what was known then.
   void* branch = nullptr;
   std::uint64_t round = 0;
-  const AnyReceives* knowledge = nullptr;
+  const Knowledge* knowledge = nullptr;
 
   // The first step that no run before has made.
   std::size_t first_new_step() const noexcept { return choices.empty() ? 0 : choices.size() - 1; }
@@ -42,9 +42,9 @@ struct Beginning {
 class Guide : public StepWriter {
  public:
   // `known` outlives the run. Leaves the former beginning, whose memory can be used again.
-  void begin(Beginning&& beginning, const AnyReceives& known);
+  void begin(Beginning&& beginning, const Knowledge& known);
   // The same of a run that is drawn at random from its first step.
-  void sample(std::unique_ptr<Sampler> sampler, const AnyReceives& known);
+  void sample(std::unique_ptr<Sampler> sampler, const Knowledge& known);
 
   // Of this run. Sleepers that have woken are gone.
   const Beginning& beginning() const noexcept { return beginning_; }
@@ -94,7 +94,7 @@ class Guide : public StepWriter {
 
   Beginning beginning_;
   std::unique_ptr<Sampler> sampler_;  // null: none
-  const AnyReceives* known_ = nullptr;
+  const Knowledge* known_ = nullptr;
   std::unordered_map<TaskId, StepKey> wanted_;
   std::unordered_map<StepKey, bool> held_;
   std::vector<std::uint64_t> free_;   // of those who can run: who waits for no mutex

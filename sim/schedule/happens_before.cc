@@ -47,13 +47,13 @@ bool HappensBefore::fits(const StepLog& log) noexcept {
   return log.choices.size() * log.contexts.size() <= most_clock_entries;
 }
 
-void HappensBefore::read(const StepLog& log, const AnyReceives& known) {
+void HappensBefore::read(const StepLog& log, const Knowledge& known) {
   races_.clear();
   contested_.read(log, known);
   if (contested_.steps() == 0) return;
   begin(log);
   left_ = contested_.uses();
-  for (std::uint32_t step = 0; step < contested_.steps(); ++step) take_step(step, log);
+  for (std::uint32_t step = 0; step < contested_.steps(); ++step) take_step(step, log, known);
 }
 
 void HappensBefore::begin(const StepLog& log) {
@@ -72,8 +72,8 @@ void HappensBefore::begin(const StepLog& log) {
   make_room(history_clocks_, contested_.objects() * access_modes);
 }
 
-[[gnu::always_inline]] inline void HappensBefore::take_step(std::uint32_t step,
-                                                            const StepLog& log) {
+[[gnu::always_inline]] inline void HappensBefore::take_step(std::uint32_t step, const StepLog& log,
+                                                            const Knowledge& known) {
   const TaskId context = log.choices[step].task;
   const Clock clock = row(now_, context);
   context_of_[step] = context;
@@ -97,6 +97,9 @@ void HappensBefore::begin(const StepLog& log) {
       case StepMark::Kind::publish:
         publish(clock, mark.value);
         break;
+      case StepMark::Kind::found:
+        if (known.erased_keys.contains(mark.value)) break;  // it might have come before
+        [[fallthrough]];
       case StepMark::Kind::join:
         if (has_accessed && !std::exchange(has_learned, true))
           copy(clock, clock_of_accesses_.data());

@@ -26,9 +26,9 @@ struct Race {
 class HappensBefore {
  public:
   HappensBefore() = default;
-  HappensBefore(const StepLog& log, const AnyReceives& known) { read(log, known); }
+  HappensBefore(const StepLog& log, const Knowledge& known) { read(log, known); }
 
-  void read(const StepLog& log, const AnyReceives& known);
+  void read(const StepLog& log, const Knowledge& known);
 
   // Whether the log is small enough to be looked at.
   static bool fits(const StepLog& log) noexcept;
@@ -63,7 +63,7 @@ class HappensBefore {
     AccessModes clocks;  // those of which there is one
   };
   void begin(const StepLog& log);
-  void take_step(std::uint32_t step, const StepLog& log);
+  void take_step(std::uint32_t step, const StepLog& log, const Knowledge& known);
   void rest();
   // The first of the accesses that are left.
   void take_access(Clock clock, std::uint32_t step);

@@ -5,7 +5,7 @@
 namespace gang::sim {
 
 void KnownContests::learn(const StepLog& log) {
-  merge(receives_, log.any_receives);
+  merge(knowledge_, log.knowledge);
   contexts_ = std::max<std::uint64_t>(contexts_, log.contexts.size());
   steps_of_.clear();
   for (std::size_t step = 0; step < log.choices.size(); ++step) {
@@ -16,7 +16,7 @@ void KnownContests::learn(const StepLog& log) {
   for (const Access& access : log.accesses) {
     const StepKey context = log.contexts[access.task];
     objects.clear();
-    add_objects(access, receives_, objects);
+    add_objects(access, knowledge_, objects);
     // Of messages to one mailbox only those count that one receive could take, or a look see.
     objects_[access.object];
     for (const auto& [key, mode] : objects) {
@@ -54,7 +54,7 @@ bool KnownContests::is_contested(std::span<const Access> accesses) const {
   for (const Access& access : accesses) {
     if (!objects_.contains(access.object)) return true;
     objects.clear();
-    add_objects(access, receives_, objects);
+    add_objects(access, knowledge_, objects);
     for (const auto& [key, mode] : objects)
       if (const auto found = objects_.find(key);
           found == objects_.end() || found->second.is_contested)

@@ -32,7 +32,7 @@ class KnownContests {
   // None: it was not seen.
   const std::vector<Access>* step_of(StepKey context, std::size_t index) const;
 
-  const AnyReceives& receives() const noexcept { return receives_; }
+  const Knowledge& knowledge() const noexcept { return knowledge_; }
   std::uint64_t contexts() const noexcept { return contexts_; }  // the most in a run
   std::uint64_t steps() const noexcept { return steps_; }        // contested, the most in a run
 
@@ -47,7 +47,7 @@ class KnownContests {
     bool is_contested = false;
   };
 
-  AnyReceives receives_;
+  Knowledge knowledge_;
   std::unordered_map<StepKey, Object> objects_;  // mailboxes, too: those that have been seen
   std::unordered_map<StepKey, std::vector<std::vector<Access>>> steps_of_;  // by context
   std::uint64_t contexts_ = 0;

@@ -45,7 +45,7 @@ class PosSampler final : public Sampler {
 
   bool may_race(const Next& next, std::span<const Access> made) const {
     const std::vector<Access>* accesses = known_.step_of(next.context, next.index);
-    return accesses == nullptr || conflict(*accesses, made, known_.receives());
+    return accesses == nullptr || conflict(*accesses, made, known_.knowledge());
   }
 
   RandomStream random_;

@@ -79,13 +79,13 @@ void Reduction::branch_off(Node& node, Beginning& beginning) {
 
 void Reduction::begin_another() {
   tree_.begin_another();
-  known_ = std::make_shared<const AnyReceives>();
+  known_ = std::make_shared<const Knowledge>();
   former_known_.clear();
   senders_.clear();
   decisive_.reset();
   undecided_.clear();
   classes_ = cut_ = contests_ = restarts_ = round_ = 0;
-  has_begun_ = is_forgotten_ = is_too_large_ = false;
+  has_begun_ = is_forgotten_ = is_too_large_ = has_diverged_ = false;
   diverged_at_.reset();
 }
 
@@ -109,12 +109,15 @@ void Reduction::learn(const Guide& guide, Reversals& reversals) {
   const StepLog& log = guide.log();
   note_senders(log, began.first_new_step());
   if (began.knowledge != known_.get()) return try_again(*branch);
-  if (!contains(*known_, log.any_receives)) {
-    AnyReceives known = *known_;
-    merge(known, log.any_receives);
+  if (!contains(*known_, log.knowledge)) {
+    if (branch == nullptr && restarts_ > 0) return diverge();  // it has been made before
+    Knowledge known = *known_;
+    merge(known, log.knowledge);
+    const bool is_contested =
+        known.erased_keys.size() > known_->erased_keys.size() || are_messages_contested(log);
     former_known_.push_back(
-        std::exchange(known_, std::make_shared<const AnyReceives>(std::move(known))));
-    if (branch != nullptr && are_messages_contested(log)) return begin_anew();
+        std::exchange(known_, std::make_shared<const Knowledge>(std::move(known))));
+    if (branch != nullptr && is_contested) return begin_anew();
   }
   ++(guide.is_cut() ? cut_ : classes_);
   if (!find_known_nodes(guide)) return;
@@ -131,10 +134,15 @@ void Reduction::learn(const Guide& guide, Reversals& reversals) {
 
 bool Reduction::can_learn(const Guide& guide) {
   if (guide.has_diverged())
-    diverged_at_ = guide.log().choices.size();
+    diverge(guide.log().choices.size());
   else if (guide.is_full() || !HappensBefore::fits(guide.log()))
     is_too_large_ = true;
   return !has_diverged() && !is_too_large_;
+}
+
+void Reduction::diverge(std::optional<std::size_t> step) {
+  has_diverged_ = true;
+  diverged_at_ = step;
 }
 
 void Reduction::try_again(Node& branch) {
@@ -143,7 +151,7 @@ void Reduction::try_again(Node& branch) {
   tree_.open(branch);
 }
 
-// Messages that seemed to commute do not: what was left out may matter.
+// What seemed to commute does not: what was left out may matter.
 void Reduction::begin_anew() {
   tree_.clear();
   classes_ = cut_ = contests_ = 0;
@@ -163,7 +171,7 @@ void Reduction::note_senders(const StepLog& log, std::size_t first_step) {
 
 // Whether several contexts have sent to a mailbox from which this run receives from any source.
 bool Reduction::are_messages_contested(const StepLog& log) const {
-  return std::ranges::any_of(log.any_receives, [this](const AnyReceive& receive) {
+  return std::ranges::any_of(log.knowledge.any_receives, [this](const AnyReceive& receive) {
     const auto is_one = [&receive](const auto& sender) { return sender.first == receive.mailbox; };
     return std::ranges::count_if(senders_, is_one) > 1;
   });
@@ -178,7 +186,7 @@ bool Reduction::find_known_nodes(const Guide& guide) {
   for (std::size_t i = 0; i < path_.size(); ++i) {
     if (i < log.choices.size() && log.digest_of_enabled(log.choices[i]) == path_[i]->enabled)
       continue;
-    diverged_at_ = i;
+    diverge(i);
     return false;
   }
   return true;

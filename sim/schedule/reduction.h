@@ -44,14 +44,14 @@ class Reduction {
   void learn(const Guide& guide, Reversals& reversals);
 
   // Stays as it is as long as this object: what is learned later is in another one.
-  const AnyReceives& known() const noexcept { return *known_; }
+  const Knowledge& known() const noexcept { return *known_; }
 
   std::uint64_t classes() const noexcept { return classes_; }    // runs to the end
   std::uint64_t cut() const noexcept { return cut_; }            // runs that were cut short
   std::uint64_t contests() const noexcept { return contests_; }  // most in a run
 
-  // How often the search has begun anew, because a run received from any source where none before
-  // did: messages that seemed to commute do not.
+  // How often the search has begun anew, because a run received from any source, or erased a key,
+  // where none before did: what seemed to commute does not.
   std::uint64_t restarts() const noexcept { return restarts_; }
 
   // Of the run that was begun or learned last: the contest that it decides in the other way than a
@@ -61,12 +61,13 @@ class Reduction {
   const std::vector<StepKey>& undecided() const noexcept { return undecided_; }
 
   // The run that was learned last counts neither as a class nor as cut: it was made with less
-  // knowledge of messages than there is now, and will be made again.
+  // knowledge of the program than there is now, and will be made again.
   bool is_forgotten() const noexcept { return is_forgotten_; }
 
-  // A run did not repeat what one before did under the same choices: the step that it came to then.
+  // A run did not repeat what one before did under the same choices; the step that it came to then,
+  // unless it only showed something of the program that the other one did not.
+  bool has_diverged() const noexcept { return has_diverged_; }
   const std::optional<std::size_t>& diverged_at() const noexcept { return diverged_at_; }
-  bool has_diverged() const noexcept { return diverged_at_.has_value(); }
 
   // A run had too many steps of too many contexts to tell which of them commute, or there are too
   // many runs to begin.
@@ -79,6 +80,7 @@ class Reduction {
   using Node = ScheduleTree::Node;
 
   bool can_learn(const Guide& guide);
+  void diverge(std::optional<std::size_t> step = {});
   void branch_off(Node& node, Beginning& beginning);
   void decide(const std::vector<StepKey>& choices, const ScheduleTree::Alternative& alternative);
   void try_again(Node& branch);
@@ -96,8 +98,8 @@ class Reduction {
 
   ScheduleTree tree_;
   std::vector<Node*> path_;  // of the run that is learned, by step
-  std::shared_ptr<const AnyReceives> known_ = std::make_shared<const AnyReceives>();
-  std::vector<std::shared_ptr<const AnyReceives>> former_known_;  // which runs may still refer to
+  std::shared_ptr<const Knowledge> known_ = std::make_shared<const Knowledge>();
+  std::vector<std::shared_ptr<const Knowledge>> former_known_;  // which runs may still refer to
   boost::container::flat_set<std::pair<StepKey, StepKey>> senders_;  // a mailbox, and a context
   std::optional<Contest> decisive_;
   std::vector<StepKey> undecided_;
@@ -108,6 +110,7 @@ class Reduction {
   std::uint64_t round_ = 0;  // of the tree
   bool has_begun_ = false;
   bool is_forgotten_ = false;
+  bool has_diverged_ = false;
   std::optional<std::size_t> diverged_at_;
   bool is_too_large_ = false;
 };

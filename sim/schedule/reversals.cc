@@ -35,7 +35,7 @@ Contest contest_of(const StepLog& log, const HappensBefore& order, const Race& r
   return contest;
 }
 
-void Reversals::read(const StepLog& log, const AnyReceives& known, std::size_t first_step) {
+void Reversals::read(const StepLog& log, const Knowledge& known, std::size_t first_step) {
   order_.read(log, known);
   read_with_ = &known;
   all_.clear();

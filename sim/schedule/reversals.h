@@ -35,11 +35,11 @@ struct Reversal {
 class Reversals {
  public:
   // Of the races whose second step is number `first_step` or later.
-  void read(const StepLog& log, const AnyReceives& known, std::size_t first_step);
+  void read(const StepLog& log, const Knowledge& known, std::size_t first_step);
   // Nothing has been read.
   void clear() noexcept { read_with_ = nullptr; }
   // What messages were known to be received from any source when a log was read; null: none was.
-  const AnyReceives* read_with() const noexcept { return read_with_; }
+  const Knowledge* read_with() const noexcept { return read_with_; }
 
   std::span<const Reversal> all() const noexcept { return all_; }
   // The contexts that could make the first step of what the race would be in the other order: of
@@ -53,7 +53,7 @@ class Reversals {
   void add_initials(const StepLog& log, const Race& race);
 
   HappensBefore order_;
-  const AnyReceives* read_with_ = nullptr;
+  const Knowledge* read_with_ = nullptr;
   std::vector<Reversal> all_;
   std::vector<StepKey> initials_;
   std::vector<std::uint32_t> firsts_;  // the first step of each context

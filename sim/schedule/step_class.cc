@@ -62,9 +62,9 @@ class Numbered {
 
 }  // namespace
 
-std::uint64_t class_of(const StepLog& log) { return class_of(log, log.any_receives); }
+std::uint64_t class_of(const StepLog& log) { return class_of(log, log.knowledge); }
 
-std::uint64_t class_of(const StepLog& log, const AnyReceives& known) {
+std::uint64_t class_of(const StepLog& log, const Knowledge& known) {
   Numbered<ObjectOrder> objects;
   Numbered<std::uint64_t> made;  // accesses of a context to an object
   std::vector<UsedObject> of_access;

@@ -13,6 +13,6 @@ std::uint64_t class_of(const StepLog& log);
 
 // The same, where other runs of the program are known to receive from any source as `known` says:
 // an exploration tells runs apart by all that it has learned.
-std::uint64_t class_of(const StepLog& log, const AnyReceives& known);
+std::uint64_t class_of(const StepLog& log, const Knowledge& known);
 
 }  // namespace gang::sim

@@ -19,7 +19,7 @@ void StepLog::clear() noexcept {
   names.clear();
   parents.clear();
   taken.clear();
-  any_receives.clear();
+  knowledge.clear();
   seats.clear();
   is_incomplete = false;
 }
@@ -52,22 +52,41 @@ bool is_broken_by(const Access& call, const Access& other) noexcept {
   return call.gang == other.object && call.gang != 0 && other.mode == AccessMode::write;
 }
 
-bool do_not_commute(const Access& a, const Access& b, const AnyReceives& known) {
+// Of each pair of which one is among `keys`, the other one, too.
+void spread(const boost::container::flat_set<std::pair<StepKey, StepKey>>& pairs,
+            boost::container::flat_set<StepKey>& keys) {
+  for (std::size_t before = ~std::size_t{0}; keys.size() != before && !keys.empty();) {
+    before = keys.size();
+    for (const auto& [one, other] : pairs) {
+      if (keys.contains(one)) keys.insert(other);
+      if (keys.contains(other)) keys.insert(one);
+    }
+  }
+}
+
+bool do_not_commute(const Access& a, const Access& b, const Knowledge& known) {
   if (a.object != b.object)
     return is_looked_for(a, b) || is_looked_for(b, a) || is_broken_by(a, b) || is_broken_by(b, a);
   if (!conflict(a.mode, b.mode)) return false;
-  return a.kind != AccessKind::message || known.contains({a.object, any_tag}) ||
-         (a.tag == b.tag && known.contains({a.object, a.tag}));
+  if (a.kind == AccessKind::presence) return known.erased_keys.contains(a.object);
+  const AnyReceives& asked = known.any_receives;
+  return a.kind != AccessKind::message || asked.contains({a.object, any_tag}) ||
+         (a.tag == b.tag && asked.contains({a.object, a.tag}));
 }
 
 }  // namespace
 
-void merge(AnyReceives& known, const AnyReceives& further) {
-  known.insert(further.begin(), further.end());
+void merge(Knowledge& known, const Knowledge& further) {
+  known.any_receives.insert(further.any_receives.begin(), further.any_receives.end());
+  known.erased_keys.insert(further.erased_keys.begin(), further.erased_keys.end());
+  known.awaited_together.insert(further.awaited_together.begin(), further.awaited_together.end());
+  spread(known.awaited_together, known.erased_keys);
 }
 
-bool contains(const AnyReceives& known, const AnyReceives& further) {
-  return std::ranges::includes(known, further);
+bool contains(const Knowledge& known, const Knowledge& further) {
+  return std::ranges::includes(known.any_receives, further.any_receives) &&
+         std::ranges::includes(known.erased_keys, further.erased_keys) &&
+         std::ranges::includes(known.awaited_together, further.awaited_together);
 }
 
 StepKey coming_to(StepKey mailbox) noexcept { return part_of(mailbox, Part::any_message, 0); }
@@ -76,15 +95,16 @@ StepKey coming_from(int rank, StepKey mailbox) noexcept {
   return part_of(mailbox, Part::message_of_rank, static_cast<std::uint32_t>(rank));
 }
 
-void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into) {
+void add_objects(const Access& access, const Knowledge& known, std::vector<UsedObject>& into) {
   if (access.gang != 0) into.push_back({access.gang, AccessMode::read});
+  if (access.kind == AccessKind::presence && !known.erased_keys.contains(access.object)) return;
   if (access.kind != AccessKind::message) return into.push_back({access.object, access.mode});
   add_takers(access, known, into);
   add_arrivals(access, into);
 }
 
-void add_takers(const Access& message, const AnyReceives& known, std::vector<UsedObject>& into) {
-  for (const auto& [mailbox, tag] : asked_at(known, message.object))
+void add_takers(const Access& message, const Knowledge& known, std::vector<UsedObject>& into) {
+  for (const auto& [mailbox, tag] : asked_at(known.any_receives, message.object))
     if (tag == any_tag || tag == message.tag)
       into.push_back(
           {part_of(mailbox, Part::receive, static_cast<std::uint32_t>(tag)), message.mode});
@@ -95,7 +115,7 @@ void add_arrivals(const Access& message, std::vector<UsedObject>& into) {
   into.push_back({coming_from(message.rank, message.object), AccessMode::arrive});
 }
 
-bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known) {
+bool conflict(std::span<const Access> a, std::span<const Access> b, const Knowledge& known) {
   for (const Access& first : a)
     for (const Access& second : b)
       if (do_not_commute(first, second, known)) return true;

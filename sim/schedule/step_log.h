@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/container/flat_set.hpp>
@@ -36,6 +37,7 @@ enum class AccessKind : std::uint8_t {
   look,          // sees whether that has ended
   fault,         // a fault happens, or something depends on whether one has
   key,           // uses a key of a store
+  presence,      // waits for a key, makes or erases it: commutes unless some rank erases it
   device,        // launches on a device, lets it start what is ready, or is what it starts first
 };
 
@@ -130,11 +132,28 @@ struct AnyReceive {
 // Two messages to one mailbox commute unless one such receive could take either.
 using AnyReceives = boost::container::flat_set<AnyReceive>;
 
+// What runs show of a program, of which it depends what else may not commute.
+struct Knowledge {
+  AnyReceives any_receives;
+  // Objects of AccessKind::presence. Any other key is there for good once it has been made, and
+  // whoever waits for it comes after that, whenever it looks. Those that are awaited together with
+  // an erased one count as erased, too, once merged.
+  boost::container::flat_set<StepKey> erased_keys;
+  boost::container::flat_set<std::pair<StepKey, StepKey>> awaited_together;
+
+  void clear() noexcept {
+    any_receives.clear();
+    erased_keys.clear();
+    awaited_together.clear();
+  }
+  friend bool operator==(const Knowledge&, const Knowledge&) = default;
+};
+
 // Adds what is new.
-void merge(AnyReceives& known, const AnyReceives& further);
+void merge(Knowledge& known, const Knowledge& further);
 
 // Whether a merge would change nothing.
-bool contains(const AnyReceives& known, const AnyReceives& further);
+bool contains(const Knowledge& known, const Knowledge& further);
 
 // A receive from any source, and the message that it took.
 struct TakenByAny {
@@ -149,6 +168,7 @@ struct StepMark {
   enum class Kind : std::uint8_t {
     publish,  // who joins the object `value` from now on comes after this
     join,     // this comes after all that was published for the object
+    found,    // the same, unless the object is a key that some rank erases
     carry,    // what was published for the object `value` ...
     into,     // ... is published for this one, too
     rest,     // no context could run: what follows comes after all that was; ends the step
@@ -181,7 +201,7 @@ struct StepLog {
   std::vector<std::string> names;      // of contexts, by TaskId; empty: a rank's program
   std::vector<TaskId> parents;         // who started it, by TaskId; no_task: nobody
   std::vector<TakenByAny> taken;
-  AnyReceives any_receives;  // of this run
+  Knowledge knowledge;  // what this run shows
   // Who called first on a gang of a foreign backend, by the rank's place in it.
   std::map<StepKey, TaskId> seats;
   // Several contexts of a rank called on one, or, under faults, any of them called: which of them
@@ -250,14 +270,14 @@ struct UsedObject {
 };
 
 // All of them, appended to `into`.
-void add_objects(const Access& access, const AnyReceives& known, std::vector<UsedObject>& into);
+void add_objects(const Access& access, const Knowledge& known, std::vector<UsedObject>& into);
 
 // Of these, for a message: one for each of the receives that could take it; and where it arrives,
 // which matters only to those who look for messages.
-void add_takers(const Access& message, const AnyReceives& known, std::vector<UsedObject>& into);
+void add_takers(const Access& message, const Knowledge& known, std::vector<UsedObject>& into);
 void add_arrivals(const Access& message, std::vector<UsedObject>& into);
 
 // Whether two steps of different contexts do not commute.
-bool conflict(std::span<const Access> a, std::span<const Access> b, const AnyReceives& known);
+bool conflict(std::span<const Access> a, std::span<const Access> b, const Knowledge& known);
 
 }  // namespace gang::sim

@@ -24,6 +24,14 @@ class StepWriter {
   void access(const Access& access);
   void publish(StepKey object) { mark(StepMark::Kind::publish, object); }
   void join(StepKey object) { mark(StepMark::Kind::join, object); }
+  // What the current context has waited for was there, at once or at last.
+  void found(StepKey key) { mark(StepMark::Kind::found, key); }
+  void erased(StepKey key) {
+    if (!rests_ && !is_full_) log_.knowledge.erased_keys.insert(key);
+  }
+  void awaits_together(StepKey key, StepKey other) {
+    if (!rests_ && !is_full_) log_.knowledge.awaited_together.insert({key, other});
+  }
   // Who joins `to` comes after what was published for `from`, too.
   void carry(StepKey from, StepKey to) {
     mark(StepMark::Kind::carry, from);

@@ -28,7 +28,7 @@ void note_send(Guide& guide, const GlooStep& step, int destination) {
 void note_receive(Guide& guide, const GlooStep& step, AnySource from) {
   guide.publish(step.buffer);
   if (StepLog* notes = guide.notes(); notes != nullptr && from == AnySource::yes)
-    notes->any_receives.insert({mailbox_of(step, step.member), no_tag});
+    notes->knowledge.any_receives.insert({mailbox_of(step, step.member), no_tag});
 }
 
 void note_taken_by_any(Guide& guide, int rank, const CallSite& call_site, StepKey message) {

@@ -82,7 +82,8 @@ TEST(Awaiting, EndsAfterItsTimeoutInVirtualTime) {
   Duration waited{0};
   const Report report = run(2, [&](SimulatedRank& rank) {
     if (rank.rank() == 1) return rank.root()->barrier();
-    awaited = rank.await(Letter({1}), [] { return false; }, std::chrono::minutes(10));
+    awaited = rank.await(
+        Letter({1}), [] { return false; }, rank.deadline_after(std::chrono::minutes(10)));
     waited = rank.runtime().now();
     rank.root()->barrier();
   });
@@ -104,7 +105,8 @@ Awaited awaited_for(Duration timeout) {
       rank.announce();
       return;
     }
-    awaited = rank.await(Letter({1}), [&] { return letter_is_there; }, timeout);
+    awaited =
+        rank.await(Letter({1}), [&] { return letter_is_there; }, rank.deadline_after(timeout));
     EXPECT_EQ(rank.runtime().now(), Duration(std::min<Duration>(timeout, 2s)));
   });
   EXPECT_TRUE(report.holds()) << to_string(report);

@@ -91,7 +91,7 @@ TEST(Choices, APickIsDrawnUnlessAGuideLeads) {
   EXPECT_EQ(draws[0] % ways.size(), way);
   options.scheduler = SchedulerKind::guided;
   options.guide = std::make_shared<Guide>();
-  const AnyReceives none;
+  const Knowledge none;
   options.guide->begin({}, none);
   Choices guided(options);
   guided.begin_run(2);

@@ -55,7 +55,7 @@ TEST(Engine, ARandomScheduleIsAFunctionOfTheSeed) {
 }
 
 TEST(Engine, ARecordedScheduleReplaysExactly) {
-  const AnyReceives none;
+  const Knowledge none;
   for (const auto scheduler :
        {SchedulerKind::round_robin, SchedulerKind::random, SchedulerKind::guided})
     for (const std::uint64_t seed : {1, 2, 3}) {
@@ -198,7 +198,7 @@ std::vector<int> turns_of(SimulationOptions options) {
 TEST(AwaitTurn, LetsOthersGoFirstUnlessCallsDecide) {
   EXPECT_EQ(turns_of({}), (std::vector<int>{0, 1, 0, 1, 0, 1}));
   const auto guide = std::make_shared<Guide>();
-  const AnyReceives none;
+  const Knowledge none;
   guide->begin({}, none);
   EXPECT_EQ(turns_of({.scheduler = SchedulerKind::guided, .guide = guide}),
             (std::vector<int>{0, 0, 0, 1, 1, 1}));

@@ -157,7 +157,7 @@ Ends ends_of_classes(int world_size, const RankProgram& program) {
 Ends ends_of_interleavings(int world_size, const RankProgram& program) {
   constexpr int most = 200'000;
   Ends ends;
-  const AnyReceives none;
+  const Knowledge none;
   SimulationOptions options{.world_size = world_size, .scheduler = SchedulerKind::guided};
   options.guide = std::make_shared<Guide>();
   Interleavings all;

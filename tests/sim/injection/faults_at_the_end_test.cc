@@ -21,7 +21,7 @@ std::size_t faults_within(std::uint64_t steps, FaultMoment moment) {
   options.step_limit = steps;
   options.scheduler = SchedulerKind::guided;
   options.guide = std::make_shared<Guide>();
-  const AnyReceives none;
+  const Knowledge none;
   options.guide->begin({}, none);
   return run(options,
              [](SimulatedRank& rank) {

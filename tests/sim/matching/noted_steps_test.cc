@@ -14,7 +14,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 
 // What a program does, step by step.
 StepLog log_of(int world_size, const RankProgram& program) {
-  static const AnyReceives none;
+  static const Knowledge none;
   SimulationOptions options{.world_size = world_size, .scheduler = SchedulerKind::guided};
   options.guide = std::make_shared<Guide>();
   options.guide->begin({}, none);
@@ -48,11 +48,11 @@ TEST(NotedSteps, MessagesGoToAMailboxAndReceivesFromAnySourceAreKnown) {
     rank.root()->recv(view_of(value), any_rank, 4);
   });
   ASSERT_EQ(count(log, AccessKind::message, AccessMode::write), 2);
-  ASSERT_EQ(log.any_receives.size(), 1);
+  ASSERT_EQ(log.knowledge.any_receives.size(), 1);
   for (const Access& access : log.accesses) {
     if (access.kind != AccessKind::message) continue;
     EXPECT_EQ(access.tag, 4);
-    EXPECT_TRUE(log.any_receives.contains({access.object, 4}));
+    EXPECT_TRUE(log.knowledge.any_receives.contains({access.object, 4}));
   }
   ASSERT_EQ(log.taken.size(), 2);
   EXPECT_EQ(log.taken[0].rank, 0);

@@ -26,7 +26,7 @@ class ContestedObjectsTest : public testing::Test {
         {.kind = kind, .mode = mode, .tag = tag, .task = task, .object = object});
     return number;
   }
-  void read_log(const AnyReceives& known = {}) { contested_.read(log_, known); }
+  void read_log(const Knowledge& known = {}) { contested_.read(log_, known); }
   // Whether the access is to such an object.
   bool is_contested(std::uint32_t access) const { return !objects_of(access).empty(); }
   // The contested ones that it is to.
@@ -136,11 +136,11 @@ TEST_F(ContestedObjectsTest, OfMessagesAreThoseThatAReceiveFromAnySourceCouldTak
   read_log();
   EXPECT_EQ(contested_.steps(), 0U);
   EXPECT_THAT(objects_of(0), IsEmpty());
-  read_log({{9, 1}});
+  read_log({.any_receives = {{9, 1}}});
   EXPECT_EQ(contested_.steps(), 2U);
   EXPECT_TRUE(is_contested(0));
   EXPECT_THAT(objects_of(other), IsEmpty());
-  read_log({{9, 1}, {9, any_tag}});
+  read_log({.any_receives = {{9, 1}, {9, any_tag}}});
   EXPECT_EQ(contested_.steps(), 3U);
   EXPECT_TRUE(is_contested(other));
   EXPECT_EQ(objects_of(0).size(), 2U);

@@ -15,19 +15,26 @@ using test::deeds_of;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A log whose steps each do one thing, by the context that the access names.
-StepLog log_of(const std::vector<Access>& steps, std::size_t contexts = 3) {
+// A log of steps, each by the context that its accesses name.
+StepLog log_of_steps(const std::vector<std::vector<Access>>& steps, std::size_t contexts = 3) {
   StepLog log;
   log.names.resize(contexts);
   log.parents.resize(contexts, no_task);
-  for (const Access& access : steps) {
+  for (const std::vector<Access>& accesses : steps) {
     StepChoice& choice = log.choices.emplace_back();
-    choice.chosen = 100 + access.task;
-    choice.task = access.task;
+    choice.task = accesses.front().task;
+    choice.chosen = 100 + choice.task;
     choice.first_access = static_cast<std::uint32_t>(log.accesses.size());
-    log.accesses.push_back(access);
+    log.accesses.insert(log.accesses.end(), accesses.begin(), accesses.end());
   }
   return log;
+}
+
+// One whose steps each do one thing.
+StepLog log_of(const std::vector<Access>& steps, std::size_t contexts = 3) {
+  std::vector<std::vector<Access>> of_one;
+  for (const Access& access : steps) of_one.push_back({access});
+  return log_of_steps(of_one, contexts);
 }
 
 Access by(TaskId task, AccessKind kind, StepKey object = 1, AccessMode mode = AccessMode::write) {
@@ -164,6 +171,16 @@ TEST(Continuations, SayWhatElseContextsDo) {
   EXPECT_THAT(deeds_of(continuations_of(found, otherwise, contest_of_first_two()).found),
               ElementsAre("0: waits for a condition", "0: notifies a condition", "0: uses a key",
                           "0: launches", "0: meets its fault", "0: breaks the gang"));
+}
+
+TEST(Continuations, ACallToAStoreIsALine) {
+  const Access awaited = by(0, AccessKind::presence, 1, AccessMode::read);
+  const StepLog found = log_of_steps({{awaited},
+                                      {awaited, by(0, AccessKind::key, 2)},
+                                      {by(0, AccessKind::key, 3), by(0, AccessKind::presence, 4)}});
+  const StepLog otherwise = log_of({locks(1, 1)});
+  EXPECT_THAT(deeds_of(continuations_of(found, otherwise, contest_of_first_two()).found),
+              ElementsAre("0: waits for a key", "0: uses a key", "0: uses a key"));
 }
 
 TEST(Continuations, KeepTheFirstDeedsAndCountTheOthers) {

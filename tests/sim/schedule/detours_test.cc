@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/guide.h"
-#include "tests/sim/schedule/no_any_receives.h"
+#include "tests/sim/schedule/no_knowledge.h"
 
 namespace gang::sim {
 namespace {
@@ -39,7 +39,7 @@ std::vector<Detour> run_with_detours(const Steps& steps, std::vector<Detour> det
   Guide guide;
   auto detour_sampler = make_detour_sampler(std::move(detours), guide.log());
   const DetourSampler& made = *detour_sampler;
-  guide.sample(std::move(detour_sampler), test::no_any_receives);
+  guide.sample(std::move(detour_sampler), test::no_knowledge);
   run_steps(steps, guide);
   if (left != nullptr) *left = made.left();
   return detours_of(guide.log());
@@ -75,7 +75,7 @@ TEST(Detours, ThatAreNotMetAreLeft) {
 
 TEST(Detours, NameTheThreadsOfARank) {
   Guide guide;
-  guide.begin(Beginning{}, test::no_any_receives);
+  guide.begin(Beginning{}, test::no_knowledge);
   guide.begin_run(2);
   RunnableSet runnable;
   runnable.insert(0);
@@ -121,7 +121,7 @@ TEST(Detours, NameStepsByWhatTheyDid) {
 // Two ranks start a loader each; that of rank 0 starts a reader.
 TEST(Detours, NameAThreadByTheRankThatItBelongsTo) {
   Guide guide;
-  guide.begin(Beginning{}, test::no_any_receives);
+  guide.begin(Beginning{}, test::no_knowledge);
   guide.begin_run(2);
   const auto in_step_of = [&guide](TaskId task) {
     RunnableSet runnable;
@@ -170,7 +170,7 @@ TEST(Detours, NameTheWayOfAPick) {
   Guide guide;
   auto sampler = make_detour_sampler(wanted, guide.log());
   const DetourSampler& made = *sampler;
-  guide.sample(std::move(sampler), test::no_any_receives);
+  guide.sample(std::move(sampler), test::no_knowledge);
   EXPECT_EQ(run(guide), 2U);
   EXPECT_THAT(made.left(), IsEmpty());
   EXPECT_EQ(detours_of(guide.log()), wanted);

@@ -9,7 +9,7 @@
 #include "sim/schedule/replay_scheduler.h"
 #include "sim/schedule/sampler.h"
 #include "tests/sim/schedule/logs.h"
-#include "tests/sim/schedule/no_any_receives.h"
+#include "tests/sim/schedule/no_knowledge.h"
 
 namespace gang::sim {
 namespace {
@@ -23,14 +23,14 @@ RunnableSet runnable_of(std::initializer_list<TaskId> tasks) {
 // The keys of the contexts of a world.
 std::vector<StepKey> keys(int world_size) {
   Guide guide;
-  guide.begin({}, test::no_any_receives);
+  guide.begin({}, test::no_knowledge);
   guide.begin_run(world_size);
   return guide.log().contexts;
 }
 
 Guide guided(Beginning beginning, int world_size = 3) {
   Guide guide;
-  guide.begin(std::move(beginning), test::no_any_receives);
+  guide.begin(std::move(beginning), test::no_knowledge);
   guide.begin_run(world_size);
   return guide;
 }
@@ -161,7 +161,7 @@ TEST(Guide, LeadsARunThatIsTooLongToBeNoted) {
   EXPECT_THAT(guide.log().accesses, testing::IsEmpty());
   EXPECT_EQ(guide.choose(runnable_of({0, 1}), 1), 1);
   EXPECT_THAT(guide.log().choices, testing::IsEmpty());
-  guide.begin({}, test::no_any_receives);
+  guide.begin({}, test::no_knowledge);
   guide.begin_run(3);
   EXPECT_FALSE(guide.is_full());
 }
@@ -190,7 +190,7 @@ TEST(Guide, KnowsNothingOfTheMutexesOfAnEarlierRun) {
     guide.wants(50);
     guide.choose(runnable_of({1}), 0);
     guide.took(50);
-    guide.begin({}, test::no_any_receives);
+    guide.begin({}, test::no_knowledge);
     guide.begin_run(3);
   };
   begin_anew();
@@ -208,7 +208,7 @@ TEST(Guide, KnowsNothingOfTheMutexesOfAnEarlierRun) {
 TEST(Guide, EveryRunBeginsUncut) {
   Guide guide = guided({.choices = {keys(3)[2]}});
   EXPECT_THROW(guide.choose(runnable_of({0, 1}), no_task), ScheduleDivergence);
-  guide.begin({}, test::no_any_receives);
+  guide.begin({}, test::no_knowledge);
   guide.begin_run(3);
   EXPECT_FALSE(guide.has_diverged());
   EXPECT_FALSE(guide.is_cut());
@@ -222,10 +222,10 @@ class LastFirst final : public Sampler {
 
 TEST(Guide, ARunThatBeginsAsItIsToldIsNotDrawn) {
   Guide guide = guided({});
-  guide.sample(std::make_unique<LastFirst>(), test::no_any_receives);
+  guide.sample(std::make_unique<LastFirst>(), test::no_knowledge);
   guide.begin_run(3);
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 2);
-  guide.begin({}, test::no_any_receives);
+  guide.begin({}, test::no_knowledge);
   guide.begin_run(3);
   EXPECT_EQ(guide.choose(runnable_of({0, 1, 2}), no_task), 0);
 }
@@ -235,7 +235,7 @@ TEST(Guide, PicksTheFirstWayAndElseThatOfItsBeginning) {
   Guide guide = guided({});
   guide.choose(runnable_of({0, 1}), no_task);
   EXPECT_EQ(guide.pick(ways), 0U);
-  guide.begin({.choices = {keys(3)[0], 73}}, test::no_any_receives);
+  guide.begin({.choices = {keys(3)[0], 73}}, test::no_knowledge);
   guide.begin_run(3);
   guide.choose(runnable_of({0, 1}), no_task);
   EXPECT_EQ(guide.pick(ways), 2U);

@@ -13,7 +13,7 @@ using Kind = StepMark::Kind;
 
 // The steps of each race, as pairs.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> races_of(const StepLog& log) {
-  const AnyReceives none;
+  const Knowledge none;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> races;
   const HappensBefore order(log, none);
   for (const Race& race : order.races()) races.emplace_back(race.first_step, race.second_step);
@@ -77,7 +77,7 @@ TEST(HappensBefore, OnlyTheLatestOfOrderedStepsRaces) {
 TEST(HappensBefore, KnowsWhatComesAfterWhat) {
   LogWriter writer(3);
   writer.step(0).access(7).mark(Kind::start, 1).step(1).step(2).access(7);
-  const AnyReceives none;
+  const Knowledge none;
   const HappensBefore order(writer.log(), none);
   EXPECT_TRUE(order.comes_after(1, 0));
   EXPECT_FALSE(order.comes_after(2, 1));

@@ -54,7 +54,7 @@ TEST(KnownContests, MessagesAreContestedWhereAReceiveCouldTakeBoth) {
   const std::vector<Access> sent = {
       {.kind = AccessKind::message, .mode = AccessMode::write, .object = 1}};
   EXPECT_FALSE(learned(log).is_contested(sent));
-  log.any_receives.insert({1, 0});
+  log.knowledge.any_receives.insert({1, 0});
   EXPECT_TRUE(learned(log).is_contested(sent));
 }
 

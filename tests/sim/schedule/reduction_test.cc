@@ -226,7 +226,7 @@ void explore_receiving_late(Reduction& reduction, const Steps& steps) {
       return choice.chosen == log.contexts[0] || choice.chosen == log.contexts[1];
     });
     if (first != log.choices.end() && first->chosen == log.contexts[1])
-      guide.notes()->any_receives.insert({9, any_tag});
+      guide.notes()->knowledge.any_receives.insert({9, any_tag});
     learn(reduction, guide);
   }
 }
@@ -241,6 +241,38 @@ TEST(Reduction, BeginsAnewOnceMessagesOfSeveralTurnOutToBeContested) {
   explore_receiving_late(of_one, {{write_to(1)}, {write_to(1)}, {send}});
   EXPECT_EQ(of_one.restarts(), 0u);
   EXPECT_EQ(of_one.classes(), 2u);
+}
+
+// Two contexts write one object; a run erases the keys that `erased` says, if context 1 comes first
+// or not.
+Reduction explored_erasing(const std::function<std::vector<StepKey>(bool)>& erased) {
+  Reduction reduction;
+  Guide guide;
+  while (auto beginning = reduction.next()) {
+    guide.begin(*std::move(beginning), reduction.known());
+    run_all_steps({{write_to(1)}, {write_to(1)}}, guide);
+    for (const StepKey key : erased(guide.log().choices.front().task == 1)) guide.erased(key);
+    learn(reduction, guide);
+  }
+  return reduction;
+}
+
+TEST(Reduction, BeginsAnewOnceAKeyIsErasedThatWasThereForGood) {
+  using Keys = std::vector<StepKey>;
+  const Reduction late = explored_erasing([](bool is_late) { return is_late ? Keys{7} : Keys{}; });
+  EXPECT_EQ(late.restarts(), 1u);
+  EXPECT_EQ(late.classes(), 2u);
+  EXPECT_EQ(late.known().erased_keys, (boost::container::flat_set<StepKey>{7}));
+  const Reduction at_once = explored_erasing([](bool) { return Keys{7}; });
+  EXPECT_EQ(at_once.restarts(), 0u);
+  EXPECT_EQ(at_once.classes(), 2u);
+}
+
+TEST(Reduction, NoticesAKeyThatIsAnotherOneInEachRun) {
+  StepKey next = 0;
+  const Reduction reduction = explored_erasing([&](bool) { return std::vector{++next}; });
+  EXPECT_TRUE(reduction.has_diverged());
+  EXPECT_FALSE(reduction.diverged_at());
 }
 
 // Context 0 makes a step in each of `ways` ways, then one to object 9 in the first way only;

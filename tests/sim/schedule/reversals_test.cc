@@ -5,7 +5,7 @@
 
 #include "gang/collective.h"
 #include "tests/sim/schedule/logs.h"
-#include "tests/sim/schedule/no_any_receives.h"
+#include "tests/sim/schedule/no_knowledge.h"
 
 namespace gang::sim {
 namespace {
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 
 Reversals read(const StepLog& log, std::size_t first_step = 0) {
   Reversals reversals;
-  reversals.read(log, test::no_any_receives, first_step);
+  reversals.read(log, test::no_knowledge, first_step);
   return reversals;
 }
 
@@ -49,9 +49,9 @@ TEST(Reversals, OneObjectReadsManyLogs) {
   const LogWriter quiet = LogWriter(2).step(0).access(1).step(1).access(2);
   Reversals reversals;
   for (int i = 0; i < 3; ++i) {
-    reversals.read(racing.log(), test::no_any_receives, 0);
+    reversals.read(racing.log(), test::no_knowledge, 0);
     EXPECT_EQ(reversals.all().size(), 1u);
-    reversals.read(quiet.log(), test::no_any_receives, 0);
+    reversals.read(quiet.log(), test::no_knowledge, 0);
     EXPECT_EQ(reversals.all().size(), 0u);
   }
 }
@@ -96,7 +96,7 @@ TEST(ContestOf, NamesBothContextsAndTheReceiveThatTookOneOfTheMessages) {
   }
   log.taken = {{.message = 40, .rank = 3}, {.message = 51, .rank = 4}};
   Reversals reversals;
-  reversals.read(log, AnyReceives{{7, any_tag}}, 0);
+  reversals.read(log, {.any_receives = {{7, any_tag}}}, 0);
   ASSERT_EQ(reversals.all().size(), 1u);
   const Contest contest = contest_of(log, reversals.order(), reversals.all()[0].race);
   EXPECT_EQ(contest.first_context, "loader");

@@ -81,7 +81,7 @@ class Sampled {
 
  private:
   bool run_with(std::unique_ptr<Sampler> sampler, const KnownContests& known) {
-    guide_->sample(std::move(sampler), known.receives());
+    guide_->sample(std::move(sampler), known.knowledge());
     return !run({.world_size = 1, .scheduler = SchedulerKind::guided, .guide = guide_}, program_)
                 .holds();
   }

@@ -18,7 +18,7 @@ Access message(StepKey mailbox, std::int32_t tag) {
 Access access(StepKey object, AccessMode mode) { return {.mode = mode, .object = object}; }
 
 bool do_conflict(const std::vector<Access>& a, const std::vector<Access>& b,
-                 const AnyReceives& known) {
+                 const Knowledge& known) {
   return conflict(a, b, known);
 }
 
@@ -81,13 +81,13 @@ TEST(StepLog, OnlyWritesAndLooksAtArrivalsConflict) {
 }
 
 TEST(StepLog, AccessesToDifferentObjectsCommute) {
-  const AnyReceives none;
+  const Knowledge none;
   EXPECT_TRUE(do_conflict({access(1, AccessMode::write)}, {access(1, AccessMode::read)}, none));
   EXPECT_FALSE(do_conflict({access(1, AccessMode::write)}, {access(2, AccessMode::write)}, none));
 }
 
 TEST(StepLog, ACallConflictsWithWhatBreaksItsGang) {
-  const AnyReceives none;
+  const Knowledge none;
   Access call = access(1, AccessMode::arrive);
   call.gang = 9;
   EXPECT_TRUE(do_conflict({call}, {access(9, AccessMode::write)}, none));
@@ -106,23 +106,24 @@ TEST(StepLog, ACallConflictsWithWhatBreaksItsGang) {
 }
 
 TEST(StepLog, MessagesConflictOnlyWhereOneReceiveCouldTakeEither) {
-  const AnyReceives none;
+  const Knowledge none;
   EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 0)}, none));
-  const AnyReceives of_tag_5{{1, 5}};
+  const Knowledge of_tag_5{.any_receives = {{1, 5}}};
   EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 5)}, of_tag_5));
   EXPECT_TRUE(do_conflict({message(1, 5)}, {message(1, 5)}, of_tag_5));
   EXPECT_FALSE(do_conflict({message(2, 5)}, {message(2, 5)}, of_tag_5));
-  EXPECT_TRUE(do_conflict({message(1, 0)}, {message(1, 5)}, AnyReceives{{1, any_tag}}));
+  EXPECT_TRUE(
+      do_conflict({message(1, 0)}, {message(1, 5)}, Knowledge{.any_receives = {{1, any_tag}}}));
 }
 
 TEST(StepLog, AReceiveOfATagCouldTakeNoMessageOfAnother) {
-  const AnyReceives of_tag_5{{1, 5}};
+  const Knowledge of_tag_5{.any_receives = {{1, 5}}};
   EXPECT_FALSE(do_conflict({message(1, 5)}, {message(1, 0)}, of_tag_5));
   EXPECT_FALSE(do_conflict({message(1, 0)}, {message(1, 0)}, of_tag_5));
 }
 
 TEST(StepLog, AMessageConflictsWithLooksForIt) {
-  const AnyReceives none;
+  const Knowledge none;
   Access sent = message(1, 5);
   sent.rank = 3;
   const auto look_at = [](StepKey object) { return access(object, AccessMode::look); };
@@ -148,12 +149,12 @@ TEST(StepLog, AMessageArrivesWhereLooksWouldFindIt) {
 
 // And for those who look for it, wherever it arrives.
 TEST(StepLog, AMessageCountsForEachReceiveThatCouldTakeIt) {
-  const auto objects_of = [](const Access& access, const AnyReceives& known) {
+  const auto objects_of = [](const Access& access, const Knowledge& known) {
     std::vector<UsedObject> objects;
     add_objects(access, known, objects);
     return objects.size();
   };
-  const AnyReceives known{{1, 5}, {1, 6}, {1, any_tag}};
+  const Knowledge known{.any_receives = {{1, 5}, {1, 6}, {1, any_tag}}};
   EXPECT_EQ(objects_of(message(1, 5), known), 2U + 2U);
   EXPECT_EQ(objects_of(message(1, 7), known), 1U + 2U);
   EXPECT_EQ(objects_of(message(2, 5), known), 2U);
@@ -161,28 +162,59 @@ TEST(StepLog, AMessageCountsForEachReceiveThatCouldTakeIt) {
 }
 
 TEST(StepLog, MergingAddsWhatIsNew) {
-  AnyReceives known{{1, 6}};
-  for (const AnyReceives& further : {AnyReceives{{1, 5}, {1, 6}}, AnyReceives{{2, 5}}}) {
+  Knowledge known{.any_receives = {{1, 6}}};
+  for (const Knowledge& further :
+       {Knowledge{.any_receives = {{1, 5}, {1, 6}}},
+        Knowledge{.any_receives = {{2, 5}}, .erased_keys = {7}}, Knowledge{.erased_keys = {8}}}) {
     EXPECT_FALSE(contains(known, further));
     merge(known, further);
     EXPECT_TRUE(contains(known, further));
   }
-  EXPECT_TRUE(contains(known, {{1, 6}}));
-  EXPECT_FALSE(contains(known, {{1, 6}, {1, 7}}));
-  EXPECT_EQ(known, (AnyReceives{{1, 5}, {1, 6}, {2, 5}}));
+  EXPECT_TRUE(contains(known, {.any_receives = {{1, 6}}, .erased_keys = {8}}));
+  EXPECT_FALSE(contains(known, {.any_receives = {{1, 6}, {1, 7}}}));
+  EXPECT_FALSE(contains(known, {.erased_keys = {9}}));
+  EXPECT_EQ(known, (Knowledge{.any_receives = {{1, 5}, {1, 6}, {2, 5}}, .erased_keys = {7, 8}}));
+}
+
+TEST(StepLog, KeysThatAreAwaitedTogetherWithAnErasedOneCountAsErased) {
+  Knowledge known;
+  merge(known, {.awaited_together = {{4, 3}, {2, 3}, {1, 2}, {8, 9}}});
+  EXPECT_TRUE(known.erased_keys.empty());
+  merge(known, {.erased_keys = {4}});
+  EXPECT_EQ(known.erased_keys, (boost::container::flat_set<StepKey>{1, 2, 3, 4}));
+}
+
+TEST(StepLog, WhetherAKeyIsThereMattersOnlyWhereARankErasesIt) {
+  const Access made{.kind = AccessKind::presence, .mode = AccessMode::write, .object = 7};
+  const Access awaited{.kind = AccessKind::presence, .mode = AccessMode::read, .object = 7};
+  const Knowledge none;
+  const Knowledge of_others{.erased_keys = {8}};
+  const Knowledge erased{.erased_keys = {7}, .awaited_together = {{7, 8}}};
+  std::vector<UsedObject> objects;
+  for (const Knowledge& known : {none, of_others}) {
+    EXPECT_FALSE(do_conflict({made}, {awaited}, known));
+    add_objects(made, known, objects);
+    EXPECT_TRUE(objects.empty());
+  }
+  EXPECT_TRUE(do_conflict({made}, {awaited}, erased));
+  EXPECT_FALSE(do_conflict({awaited}, {awaited}, erased));
+  add_objects(made, erased, objects);
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(objects[0].object, 7U);
+  EXPECT_EQ(objects[0].mode, AccessMode::write);
 }
 
 TEST(StepLog, OnceClearedHoldsNothing) {
   StepLog log = test::LogWriter(2).step(0).access(7).mark(StepMark::Kind::publish, 50).log();
   log.taken.push_back({});
-  log.any_receives.insert({1, 5});
+  log.knowledge = {.any_receives = {{1, 5}}, .erased_keys = {7}, .awaited_together = {{7, 8}}};
   log.seats[1] = 0;
   log.is_incomplete = true;
   log.clear();
   EXPECT_TRUE(log.marks.empty() && log.accesses.empty());
   EXPECT_TRUE(log.choices.empty() && log.enabled.empty());
   EXPECT_TRUE(log.contexts.empty() && log.names.empty() && log.parents.empty());
-  EXPECT_TRUE(log.taken.empty() && log.any_receives.empty() && log.seats.empty());
+  EXPECT_TRUE(log.taken.empty() && log.knowledge == Knowledge{} && log.seats.empty());
   EXPECT_FALSE(log.is_incomplete);
 }
 

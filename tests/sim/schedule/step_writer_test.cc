@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/guide.h"
-#include "tests/sim/schedule/no_any_receives.h"
+#include "tests/sim/schedule/no_knowledge.h"
 
 namespace gang::sim {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // A writer in the first step of rank 0 of two.
 Guide writing() {
   Guide guide;
-  guide.begin(Beginning{}, test::no_any_receives);
+  guide.begin(Beginning{}, test::no_knowledge);
   guide.begin_run(2);
   RunnableSet runnable;
   runnable.insert(0);

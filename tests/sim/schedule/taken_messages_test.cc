@@ -15,7 +15,7 @@ using namespace test;  // NOLINT(google-build-using-namespace)
 // What rank 0 takes from any source where rank `first` sends before the other one does.
 std::vector<TakenMessage> taken_after(int first) {
   const auto guide = std::make_shared<Guide>();
-  const AnyReceives known;
+  const Knowledge known;
   guide->begin({}, known);
   const SimulationOptions options{
       .world_size = 3, .scheduler = SchedulerKind::guided, .guide = guide};

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/guide.h"
-#include "tests/sim/schedule/no_any_receives.h"
+#include "tests/sim/schedule/no_knowledge.h"
 
 namespace gang::sim {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 class GlooStepsTest : public testing::Test {
  protected:
   GlooStepsTest() {
-    guide_.begin({}, test::no_any_receives);
+    guide_.begin({}, test::no_knowledge);
     guide_.begin_run(2);
     guide_.watch(0);
   }
@@ -51,13 +51,13 @@ TEST_F(GlooStepsTest, ASendIsAMessageOfItsSlotThatOthersComeAfter) {
 
 TEST_F(GlooStepsTest, OnlyAReceiveFromAnySourceIsKnownAsOne) {
   note_receive(guide_, step(4, 100), AnySource::no);
-  EXPECT_TRUE(log().any_receives.empty());
+  EXPECT_TRUE(log().knowledge.any_receives.empty());
   note_receive(guide_, step(4, 100), AnySource::yes);
   GlooStep sent = step(4, 101);
   sent.member = 0;
   note_send(guide_, sent, 1);
   const Access& message = log().accesses.back();
-  EXPECT_TRUE(log().any_receives.contains({message.object, message.tag}));
+  EXPECT_TRUE(log().knowledge.any_receives.contains({message.object, message.tag}));
   note_taken_by_any(guide_, 5, CallSite::at("here", 8), 101);
   ASSERT_EQ(log().taken.size(), 1U);
   EXPECT_EQ(log().taken[0].message, message.operation);

@@ -16,7 +16,7 @@ StepLog log_of(int threads) {
   SimulationOptions options{.world_size = 2, .backend = SimulatedBackend::nccl};
   options.scheduler = SchedulerKind::guided;
   options.guide = std::make_shared<Guide>();
-  const AnyReceives none;
+  const Knowledge none;
   options.guide->begin({}, none);
   run(options, [threads](SimulatedRank& rank) {
     for (int i = 0; i < threads; ++i) rank.runtime().start_thread("idle", [] {})->join();

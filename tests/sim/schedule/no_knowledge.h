@@ -5,6 +5,6 @@
 
 namespace gang::sim::test {
 
-inline const AnyReceives no_any_receives;
+inline const Knowledge no_knowledge;
 
 }  // namespace gang::sim::test
