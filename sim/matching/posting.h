@@ -31,14 +31,18 @@ inline bool is_inline_kind(OperationKind kind, std::size_t bytes) noexcept {
   return has_one_result(kind) && bytes <= inline_bytes;
 }
 
+// How much of what each member brings is kept beside the slot.
+inline std::uint8_t value_bytes_of(const Collective& call) noexcept {
+  const std::size_t bytes = static_cast<std::size_t>(call.count) * size_bytes(call.data_type);
+  return is_inline_kind(call.kind, bytes) ? static_cast<std::uint8_t>(bytes) : std::uint8_t{0};
+}
+
 // Copies what a member brings. Its memory is guarded if it was queued on a stream.
-[[gnu::always_inline]] inline void keep_value(InlineValue& value, const Elements& input,
-                                              BufferGuard* guard) noexcept {
-  const std::size_t bytes = input.size_bytes();
-  if (bytes == 0) return;
+[[gnu::always_inline]] inline void keep_value(InlineValue& value, const std::byte* input,
+                                              std::size_t bytes, BufferGuard* guard) noexcept {
   if (guard != nullptr) [[unlikely]]
     guard->open();
-  copy_few(value.data(), input.data(), bytes);
+  copy_few(value.data(), input, bytes);
   if (guard != nullptr) [[unlikely]]
     guard->close();
 }
@@ -54,14 +58,16 @@ inline bool Matching::arrive(PendingOperation& pending) {
   MatchSlot& slot = gang.slot_for(call.sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
   const CallSite& site = call.call_site;
-  BufferGuard* const guard = pending.guard;
   if (slot.arrived == 0) {
     slot.first = Fingerprint(call, rules_);
     slot.first_file = site.file;
     slot.first_line = site.line;
+    slot.value_bytes = value_bytes_of(call);
   } else {
-    if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]]
+    if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]] {
       slot.is_mismatched = true;
+      slot.value_bytes = 0;
+    }
     if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
       slot.has_other_places = true;
   }
@@ -70,8 +76,8 @@ inline bool Matching::arrive(PendingOperation& pending) {
   Seat& seat = slot.seats[member];
   seat.waiter = pending.waiter;
   if (pending.form != CallForm::blocking) ++slot.async_members;
-  if (is_inline_kind(call.kind, operation.input.size_bytes()))
-    keep_value(seat.value, operation.input, guard);
+  if (slot.value_bytes != 0 && operation.input.data() != nullptr)
+    keep_value(seat.value, operation.input.data(), slot.value_bytes, pending.guard);
   ++slot.arrived;
   if (!slot.is_full() || is_held(gang, slot)) return false;
   complete(gang, slot);

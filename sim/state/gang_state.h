@@ -89,6 +89,7 @@ struct MatchSlot {
   bool is_complete = false;
   std::uint8_t result_bytes = 0;     // in `result`, which members take when they resume
   bool has_other_places = false;     // some member called it at another site than the first
+  std::uint8_t value_bytes = 0;      // that each seat keeps; set by the first member
   const char* first_file = nullptr;  // of the first member's call site
   std::uint32_t first_line = 0;
   InlineValue result{};
