@@ -1,111 +1,18 @@
 // Every order in which ranks use a store.
 #include <chrono>
-#include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "harness/conductor/key_store.h"
-#include "sim/further_runs/every_schedule.h"
-#include "sim/schedule/interleavings.h"
-#include "sim/schedule/step_class.h"
-#include "tests/harness/conductor/bytes.h"
+#include "tests/harness/conductor/store_requests.h"
 
 namespace gang::harness {
 namespace {
 
+using namespace requested;  // NOLINT(google-build-using-namespace)
 using enum StoreFunction;
 using End = sim::EverySchedule::End;
-
-// What each rank asks of the store, in its order.
-using Requests = std::vector<std::vector<StoreMessage>>;
-
-StoreMessage about_key(StoreFunction function, const std::string& key,
-                       std::initializer_list<std::string_view> values = {},
-                       std::int64_t number = 0) {
-  StoreMessage message{.function = function, .number = number, .keys = {key}};
-  for (const std::string_view value : values) message.values.push_back(conducted::bytes_of(value));
-  return message;
-}
-
-// The same request of each of `ranks`.
-Requests of_all(int ranks, const StoreMessage& request) {
-  return Requests(static_cast<std::size_t>(ranks), {request});
-}
-
-// Of a rank that pauses, or meets the others in a barrier.
-StoreMessage pause(Duration time) { return {.function = StoreFunction::wait, .timeout = time}; }
-StoreMessage barrier() { return {.function = StoreFunction::wait}; }
-
-StoredMessage perform(const StoreMessage& request, KeyStore& store, sim::SimulatedRank& rank) {
-  if (!request.keys.empty() || request.function != StoreFunction::wait)
-    return store.perform(request, rank);
-  if (request.timeout)
-    rank.runtime().sleep_for(*request.timeout);
-  else
-    rank.root()->barrier();
-  return {};
-}
-
-// What the ranks of a run are told.
-class Answers {
- public:
-  explicit Answers(std::size_t ranks) : by_rank_(ranks) {}
-
-  void add(int rank, const StoredMessage& answer) {
-    std::string& text = by_rank_[static_cast<std::size_t>(rank)];
-    text += answer.status == Status::timeout ? "late" : fmt::format("{}", answer.number);
-    for (const auto& value : answer.values) text += ' ' + conducted::text_of(value);
-    text += ';';
-  }
-  std::string text(const sim::Report& report) const {
-    return fmt::format("{} {}", to_string(report.outcome), fmt::join(by_rank_, "|"));
-  }
-
- private:
-  std::vector<std::string> by_rank_;
-};
-
-// One run of them on a new store, and what came of it.
-sim::Report run_requests(const Requests& requests, const sim::SimulationOptions& options,
-                         std::string& result) {
-  KeyStore store;
-  Answers answers(requests.size());
-  sim::Report report = sim::Simulation(options).run([&](sim::SimulatedRank& rank) {
-    for (const StoreMessage& request : requests[static_cast<std::size_t>(rank.rank())])
-      answers.add(rank.rank(), perform(request, store, rank));
-  });
-  result = answers.text(report);
-  return report;
-}
-
-struct Explored {
-  sim::EverySchedule every;
-  std::set<std::string> results;
-};
-
-sim::SimulationOptions options_of(const Requests& requests) {
-  return {.world_size = static_cast<int>(requests.size())};
-}
-
-Explored explored(const Requests& requests) {
-  Explored explored;
-  std::string result;  // of the last run, which may have been cut short
-  explored.every = sim::run_every_schedule(
-      options_of(requests),
-      [&](const sim::SimulationOptions& options) {
-        return run_requests(requests, options, result);
-      },
-      [&](const sim::ExploredRun&) {
-        explored.results.insert(result);
-        return true;
-      });
-  return explored;
-}
 
 std::uint64_t classes_of(const Requests& requests) {
   const Explored all = explored(requests);
@@ -300,101 +207,13 @@ TEST(KeyStoreSchedules, ALoopThatAsksInVainLetsTheOthersGoOn) {
 // Of a lock that rank 1 lets go, and breaks once it is taken again.
 TEST(KeyStoreSchedules, WhatHasSucceededTwiceIsNotDoneAgain) {
   const StoreMessage lock = about_key(compare_set, "lock", {"", "taken"});
-  const Requests requests = {{lock, about_key(get, "free"), lock},
-                             {about_key(get, "lock"), about_key(erase, "lock"),
-                              about_key(set, "free", {""}), about_key(check, "lock"),
-                              about_key(set, "lock", {"broken"})}};
+  const Requests requests = {
+      {lock, about_key(get, "free"), lock},
+      {about_key(get, "lock"), about_key(erase, "lock"), about_key(set, "free", {""}),
+       about_key(check, "lock"), about_key(set, "lock", {"broken"})}};
   std::string result;
   EXPECT_TRUE(run_requests(requests, options_of(requests), result).holds());
   EXPECT_EQ(result, "completed 1 taken;0 ;1 taken;|0 taken;1;0;1;0;");
-}
-
-// -- Against all interleavings --
-
-StoreMessage drawn_request(sim::RandomStream& draws) {
-  const std::string key(1, static_cast<char>('a' + draws.below(2)));
-  const std::string value(1, static_cast<char>('x' + draws.below(2)));
-  const Duration time = std::chrono::milliseconds(1 + draws.below(2));
-  switch (draws.below(14)) {
-    case 11:
-      return pause(time);
-    case 12:
-      return barrier();
-    case 13: {
-      StoreMessage wait = about_key(draws.below(2) == 0 ? get : StoreFunction::wait, key);
-      if (draws.below(3) == 0) wait.keys = {"a", "b"}, wait.function = StoreFunction::wait;
-      wait.timeout = time;
-      return wait;
-    }
-    case 9:
-      return about_key(erase, key);
-    case 10: {
-      StoreMessage both = about_key(StoreFunction::wait, "a");
-      both.keys.emplace_back("b");
-      return both;
-    }
-    case 6:
-      return about_key(check, key);
-    case 7:
-      return {.function = count};
-    case 8: {
-      StoreMessage wait = about_key(StoreFunction::wait, key);
-      wait.timeout = Duration::zero();
-      return wait;
-    }
-    case 0:
-      return about_key(get, key);
-    case 1:
-      return about_key(StoreFunction::wait, key);
-    case 2:
-      return about_key(add, "n", {}, static_cast<std::int64_t>(draws.below(3)));
-    case 3:
-      return about_key(append, key, {value});
-    case 4:
-      return about_key(compare_set, key, {draws.below(2) == 0 ? "" : "x", value});
-    default:
-      return about_key(set, key, {value});
-  }
-}
-
-Requests drawn_requests(std::uint64_t seed) {
-  sim::RandomStream draws(seed, "requests");
-  Requests requests(2 + draws.below(2));
-  const std::size_t most = requests.size() == 2 ? 4 : getenv("CASES") ? 3 : 2;
-  for (auto& of_rank : requests)
-    for (std::size_t left = 1 + draws.below(most); left > 0; --left)
-      of_rank.push_back(drawn_request(draws));
-  return requests;
-}
-
-TEST(KeyStoreSchedules, AreThoseOfAllInterleavings) {
-  const std::uint64_t cases = getenv("CASES") ? (unsigned)atoi(getenv("CASES")) : 300;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    const Requests requests = drawn_requests(seed);
-    const Explored all = explored(requests);
-    if (all.every.end == End::unguided) continue;  // a loop of two
-    std::set<std::string> results;
-    std::vector<sim::StepLog> logs;
-    sim::Knowledge known;
-    std::string result;
-    const auto guide = std::make_shared<sim::Guide>();
-    sim::SimulationOptions options = options_of(requests);
-    options.scheduler = sim::SchedulerKind::guided;
-    options.guide = guide;
-    const sim::Knowledge none;
-    sim::Interleavings interleavings;
-    do {
-      guide->begin(sim::Beginning(interleavings.beginning()), none);
-      run_requests(requests, options, result);
-      results.insert(result);
-      logs.push_back(guide->log());
-      merge(known, guide->log().knowledge);
-    } while (interleavings.next(guide->log()));
-    EXPECT_EQ(all.results, results) << "seed " << seed;
-    std::set<std::uint64_t> classes;
-    for (const sim::StepLog& log : logs) classes.insert(sim::class_of(log, known));
-    EXPECT_EQ(all.every.classes, classes.size()) << "seed " << seed;
-  }
 }
 
 }  // namespace
