@@ -1,7 +1,13 @@
 #include "harness/programs/all_programs.h"
 
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "harness/run/exploration.h"
 #include "harness/run/runner.h"
 
 namespace gang::harness {
@@ -62,6 +68,32 @@ TEST(BuiltInPrograms, AreListedByName) {
   EXPECT_EQ(names, (std::vector<std::string>{"all_reduce", "data_parallel", "data_parallel_step",
                                              "ddp", "every_collective", "fsdp", "hybrid", "mesh",
                                              "ring", "tp", "trainer"}));
+}
+
+TEST(BuiltInPrograms, WithoutContestedChoicesAreProvedByOneRun) {
+  using Parameters = std::map<std::string, std::string>;
+  std::vector<RunSpecification> specifications = {
+      {.program = "ring", .world_size = 64},
+      {.program = "mesh", .world_size = 64, .parameters = {{"tp", "4"}, {"pp", "4"}}},
+      {.program = "ddp", .world_size = 4},
+      {.program = "fsdp", .world_size = 4},
+      {.program = "fsdp", .world_size = 8, .parameters = {{"intra_node", "4"}}},
+      {.program = "tp", .world_size = 4}};
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved_1f1b", "zero_bubble_h1"})
+    for (const Parameters& sizes : {Parameters{{"pp", "4"}}, {{"pp", "2"}, {"tp", "2"}}}) {
+      Parameters parameters = sizes;
+      parameters["schedule"] = schedule;
+      specifications.push_back(
+          {.program = "hybrid", .world_size = 8, .parameters = std::move(parameters)});
+    }
+  const std::vector<Program> programs = all_programs();
+  for (const RunSpecification& specification : specifications) {
+    const Exploration all = explore(find_program(programs, specification.program), specification,
+                                    {.strategy = Strategy::exhaustive});
+    EXPECT_EQ(all.claim, Claim::proved) << specification.program;
+    EXPECT_EQ(all.every->classes, 1U) << specification.program;
+    EXPECT_EQ(all.every->contests, 0U) << specification.program;
+  }
 }
 
 // What rank 1 contributes to its operation of this number is changed on the way.
