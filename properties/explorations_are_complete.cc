@@ -67,7 +67,10 @@ std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   Seen seen;
   const std::uint64_t most =
       script.backend == sim::SimulatedBackend::sim ? most_classes : most_classes_elsewhere;
+  std::uint64_t round = 0;
   const auto ran = [&](const sim::ExploredRun& one) {
+    if (one.guide->beginning().round != round) seen = {};  // it has begun anew
+    round = one.guide->beginning().round;
     seen.logs.push_back(one.guide->log());
     seen.outcomes.insert(outcome_of(one.report));
     return seen.logs.size() < most;
@@ -75,7 +78,7 @@ std::optional<Seen> explored(const ScriptCase& script, const Explore& explore) {
   const sim::EverySchedule every = explore(
       options_of(script),
       [&](const sim::SimulationOptions& options) { return run(script, options); }, ran);
-  if (every.end != sim::EverySchedule::End::all_seen || every.restarts > 0) return std::nullopt;
+  if (every.end != sim::EverySchedule::End::all_seen) return std::nullopt;
   return seen;
 }
 
