@@ -241,6 +241,24 @@ ScriptCase generate_small_and_buffered(Draw& draw) {
   return script;
 }
 
+// Two or three ranks that meet in each call, some with a thread; the first one may break its pair.
+ScriptCase generate_small_and_streamed(Draw& draw) {
+  using enum ScriptedKind;
+  constexpr std::array shared = {two_reductions, two_reductions, gather_behind,
+                                 test_reduction, reduction,      barrier};
+  ScriptCase script{.ends_by_what_it_saw = true, .execution = sim::ExecutionModel::stream_ordered};
+  script.calls.resize(static_cast<std::size_t>(draw.between(2, 3)));
+  for (int left = draw.between(1, 2); left > 0; --left) {
+    const ScriptedCall call{.kind = draw.any_of(shared), .peer = draw.between(0, 1)};
+    for (auto& calls : script.calls) {
+      calls.push_back(call);
+      if (call.kind == two_reductions && draw.one_in(3)) calls.back().kind = two_threads;
+    }
+  }
+  if (draw.one_in(4)) script.calls.front().push_back({.kind = broken_barrier});
+  return script;
+}
+
 ScriptCase generate_small_elsewhere(Draw& draw) {
   ScriptCase script = generate_choices_elsewhere(draw);
   script.calls.resize(2);
@@ -333,6 +351,12 @@ constexpr LawRow<JudgeExploration> laws_of_explored_backends[] = {
      judge_against_random, 200},
 };
 
+constexpr LawRow<JudgeExploration> laws_of_small_streamed_worlds[] = {
+    {"streams_leave_the_same_choices",
+     "the same of worlds whose ranks run operations in the order in which they launch them",
+     judge_against_all, 150},
+};
+
 constexpr LawRow<JudgeExploration> laws_of_small_worlds_elsewhere[] = {
     {"other_backends_leave_the_same_choices",
      "the runs of an exploration over Gloo or NCCL are one of each class that all interleavings "
@@ -361,6 +385,7 @@ std::vector<Property> explorations_are_complete(const Explore& explore) {
   add(laws_of_fixed_peers, generate_chain);
   add(laws_of_small_buffered_worlds, generate_small_and_buffered);
   add(laws_of_buffered_worlds, generate_buffered);
+  add(laws_of_small_streamed_worlds, generate_small_and_streamed);
   add(laws_of_small_faulty_worlds, generate_small_and_faulty);
   add(laws_of_small_wrong_worlds, generate_small_and_wrong);
   add(laws_of_explored_backends, generate_choices_elsewhere);

@@ -182,6 +182,7 @@ sim::SimulationOptions options_of(const ScriptCase& script) {
   sim::SimulationOptions options{.world_size = static_cast<int>(script.calls.size()),
                                  .backend = script.backend,
                                  .nccl = {.order = script.order, .launch = script.launch},
+                                 .execution = script.execution,
                                  .sends = script.sends};
   if (!script.faults.empty())
     options.faults =
@@ -213,8 +214,9 @@ sim::RankProgram program_of(const ScriptCase& script) {
 
 std::string to_text(const ScriptCase& script) {
   std::string text = fmt::format(
-      "{} ranks{}{}{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
+      "{} ranks{}{}{}{}{}{}{}\n", script.calls.size(), name_of(backend_places, script.backend),
       script.sends.buffered_bytes ? fmt::format(", sends {}", to_string(script.sends)) : "",
+      script.execution == sim::ExecutionModel::stream_ordered ? ", stream-ordered" : "",
       script.order == sim::LaunchOrder::any ? ", whose devices start kernels in any order" : "",
       script.launch == sim::HostLaunch::blocking ? ", whose launches block" : "",
       script.handles_errors ? ", which handle errors" : "",
@@ -253,6 +255,7 @@ std::vector<ScriptCase> shrinks(const ScriptCase& script) {
   simpler.reset(&ScriptCase::handles_errors);
   simpler.reset(&ScriptCase::ends_by_what_it_saw);
   simpler.reset(&ScriptCase::sends);
+  simpler.reset(&ScriptCase::execution);
   simpler.reset(&ScriptCase::order);
   simpler.reset(&ScriptCase::launch);
   simpler.reset(&ScriptCase::backend);

@@ -25,6 +25,7 @@ struct ScriptCase {
   sim::LaunchOrder order = sim::LaunchOrder::host;
   sim::HostLaunch launch = sim::HostLaunch::asynchronous;
   sim::SendMode sends = sim::SendMode::rendezvous();
+  sim::ExecutionModel execution = sim::ExecutionModel::independent;
 
   friend bool operator==(const ScriptCase&, const ScriptCase&) = default;
 };

@@ -21,6 +21,7 @@ constexpr std::array kind_names = {EnumName{Kind::barrier, "barrier"},
                                    EnumName{Kind::reduction, "reduction on the pair"},
                                    EnumName{Kind::two_reductions, "reductions on pair and all"},
                                    EnumName{Kind::two_threads, "reductions by two threads"},
+                                   EnumName{Kind::gather_behind, "messages behind a reduction to"},
                                    EnumName{Kind::test_reduction, "tested reduction on all"},
                                    EnumName{Kind::one_gang, "two barriers"},
                                    EnumName{Kind::send, "send"},
@@ -89,6 +90,21 @@ void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::vector<std
   thread->join();
 }
 
+// Returns what depends on whose message came last.
+int gather_behind_reduction(Gang& root, int peer, std::vector<std::int32_t>& values,
+                            CallSite site) {
+  std::vector<std::int32_t> of_all = values;
+  Work work = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
+  int last = 0;
+  if (root.rank() != peer)
+    root.send(view(values), peer, 0, {}, site);
+  else
+    for (int left = root.size() - 1; left > 0; --left)
+      last = root.recv(view(values), any_rank, 0, {}, site).source_rank;
+  work.wait();
+  return last;
+}
+
 void meet_in_two_threads(sim::SimulatedRank& rank, CallSite site) {
   const auto root = rank.root();
   const auto barrier = [&root, site] { root->barrier({}, site); };
@@ -126,6 +142,8 @@ int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, Call
       return start_two_reductions(root, pair, values, site), 0;
     case Kind::two_threads:
       return reduce_in_two_threads(rank, pair, values, site), 0;
+    case Kind::gather_behind:
+      return gather_behind_reduction(root, peer, values, site);
     case Kind::one_gang:
       if (root.rank() == peer) return meet_in_two_threads(rank, site), 0;
       root.barrier({}, site);

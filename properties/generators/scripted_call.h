@@ -13,6 +13,7 @@ enum class ScriptedKind : std::uint8_t {
   reduction,       // on the rank's pair, (0,1), (2,3), ..., of `count` elements
   two_reductions,  // started: on the pair, then on all ranks
   two_threads,     // the same, but blocking: the one on the pair by a thread
+  gather_behind,   // on all ranks: starts a reduction, and before it ends `peer` receives from all
   test_reduction,  // on all ranks, started, tested once, then waited for
   one_gang,        // two barriers: on `peer`, one of them by a thread
   send,            // to `peer`, with `tag`, of `count` elements

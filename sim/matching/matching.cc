@@ -89,15 +89,6 @@ RecycledList<GangState*> Matching::gangs() const {
 
 bool Matching::post(PendingOperation& pending) { return post_inline<false>(pending); }
 
-bool launch(PendingOperation& pending) {
-  auto& stream = pending.task->rank->stream;
-  if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
-  stream->push_back(&pending);
-  if (stream->size() == 1) return true;
-  pending.status = PendingStatus::launched;
-  return false;
-}
-
 bool Matching::is_held(GangState& gang, const MatchSlot& slot) {
   if (world_.interference == nullptr) return false;
   return gang.active.front() != &slot || world_.interference->links().holds(gang);
@@ -250,6 +241,7 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
 
 void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cause, Breaks when) {
   if (guide_ != nullptr && when == Breaks::between_calls) note_broken(*guide_, world_, gang);
+  if (when == Breaks::between_calls) note_break_of_streams(world_);
   if (gang.broken) return;
   gang.broken = std::move(cause);
   engine_.note_progress();

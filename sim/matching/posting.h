@@ -8,13 +8,11 @@
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/noted_steps.h"
+#include "sim/matching/streams.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/report.h"
 
 namespace gang::sim {
-
-// Puts the operation behind what its rank has launched before; returns whether that is nothing.
-bool launch(PendingOperation& pending);
 
 // Whether the result of a kind, where it is small, is kept beside the slot.
 inline bool has_one_result(OperationKind kind) noexcept {

@@ -11,6 +11,7 @@
 #include "sim/matching/matching.h"
 #include "sim/matching/noted_steps.h"
 #include "sim/matching/sim_gang.h"
+#include "sim/matching/streams.h"
 #include "sim/state/world.h"
 
 namespace gang::sim {
@@ -124,6 +125,7 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   const bool is_real_time = world.options.context == ContextKind::parallel;
   if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline)) {
     world.engine.choices().note_guided_choice();
+    note_look_at_streams(world);
     if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   }
   return has_ended && observe(world);
@@ -150,6 +152,7 @@ bool SimWork::test() {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
+  note_look_at_streams(world);
   if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
     if (gang_->size() > 1) world.engine.choices().note_guided_choice();
@@ -209,6 +212,7 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
     world.engine.block(self, wait);
   }
   for (PendingOperation* pending : waited_for) pending->waiter = nullptr;
+  note_look_at_streams(world);
   if (Guide* guide = world.engine.choices().guide())
     for (const PendingOperation* pending : waited_for) note_look(*guide, *pending);
   const std::size_t index = first_ended();

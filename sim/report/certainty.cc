@@ -23,7 +23,7 @@ constexpr auto unguided_texts = names_in_order<Unguided>(
     "when messages leave the buffer of a link", "which of a rank's threads calls on a gang first",
     "more polls in a row than are explored",
     "yields of a rank with threads, which may share memory", "polls that look at the clock",
-    "time that passes after a test in vain", "what is ahead of a tested operation on its stream",
+    "time that passes after a test in vain", "what is ahead of an operation on its stream",
     "when a fault strikes or who learns of it", "what processes outside the simulation do");
 
 constexpr auto dependence_names =

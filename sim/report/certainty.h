@@ -42,7 +42,7 @@ enum class Unguided : std::uint8_t {
   shared_memory,    // how often a rank with threads yields
   clock,            // a program looked at the clock while it polled
   passing_time,     // when time passes after a test in vain
-  stream_order,     // what is ahead of a tested operation on its stream
+  stream_order,     // what is ahead of an operation on its stream when others meet it
   fault,            // when a fault strikes, or who learns of it
   outside,          // what processes outside the simulation do
 };

@@ -62,6 +62,7 @@ struct RankState {
   bool has_threads = false;       // its program has started further contexts
   bool has_gang_threads = false;  // gangs of a foreign backend have
   int incarnation = 0;            // how often a fault has restarted it
+  bool has_started_operations = false;  // stream_ordered: it has launched some without waiting
 
   const RareRankState& rare() const noexcept {
     static const RareRankState none;

@@ -4,8 +4,10 @@
 #include <set>
 #include <sstream>
 
+#include "harness/program_file/program_source.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/faulty_program.h"
+#include "harness/run/exploration.h"
 #include "harness/run/runner.h"
 #include "tests/harness/programs/faulty/faulty_testing.h"
 
@@ -13,6 +15,25 @@ namespace gang::harness {
 namespace {
 
 namespace id = sim::finding_id;
+
+// One of the runs of each class of schedules shows it; corrected, none does.
+TEST(AllFaultyPrograms, WhatDependsOnTheScheduleIsFoundAndItsCorrectionProved) {
+  int found = 0;
+  for (const FaultyProgram& faulty : all_faulty_programs()) {
+    if (faulty.shown_in != ShownIn::some_schedules && faulty.finding != id::message_race) continue;
+    SCOPED_TRACE(faulty.name);
+    const Program program = to_program(faulty);
+    RunSpecification specification = find_program_source({program}, program.name).specification;
+    const ExplorationOptions options{.strategy = Strategy::exhaustive};
+    const Exploration wrong = explore(program, specification, options);
+    ASSERT_EQ(wrong.claim, Claim::found);
+    EXPECT_EQ(wrong.failure->report.findings.front().id, faulty.finding);
+    specification.parameters["fixed"] = "true";
+    EXPECT_EQ(explore(program, specification, options).claim, Claim::proved);
+    ++found;
+  }
+  EXPECT_GE(found, 7);
+}
 
 TEST(AllFaultyPrograms, HaveShortUniqueNames) {
   std::set<std::string> names;
