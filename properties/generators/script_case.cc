@@ -55,6 +55,8 @@ ScriptCase generate_met_choices(Draw& draw) {
                                 Kind::timed_wait,   Kind::receive,     Kind::sleep,
                                 Kind::barrier,      Kind::one_gang,    Kind::signal,
                                 Kind::monitored};
+  constexpr std::array started = {Kind::two_reductions, Kind::two_threads, Kind::test_reduction,
+                                  Kind::gather_behind};
   const int ranks = draw.between(3, most_ranks);
   ScriptCase script{.ends_by_what_it_saw = true};
   script.calls.resize(static_cast<std::size_t>(ranks));
@@ -63,15 +65,20 @@ ScriptCase generate_met_choices(Draw& draw) {
   };
   const int count = draw.between(1, 3 + draw.size / 20);
   for (int i = 0; i < count; ++i) {
-    const Kind kind = draw.any_of(kinds);
+    const bool is_started = draw.one_in(10);
+    const Kind kind = is_started ? draw.any_of(started) : draw.any_of(kinds);
     const int tag = draw.one_in(4) ? 1 : 0;
     const int destination = draw.between(0, ranks - 1);
     const int source = destination + draw.between(1, ranks - 2);
     const bool is_of_all =
-        kind == Kind::barrier || kind == Kind::one_gang || kind == Kind::monitored;
+        is_started || kind == Kind::barrier || kind == Kind::one_gang || kind == Kind::monitored;
     const bool is_of_one = kind == Kind::sleep || kind == Kind::signal;
     if (is_of_all)
-      for (int rank = 0; rank < ranks; ++rank) add(rank, {.kind = kind, .peer = destination});
+      for (int rank = 0; rank < ranks; ++rank) {
+        // One with threads is enough.
+        const bool is_other = kind == Kind::two_threads && rank != destination;
+        add(rank, {.kind = is_other ? Kind::two_reductions : kind, .peer = destination});
+      }
     if (is_of_one) add(source, {.kind = kind, .count = draw.between(1, 3)});
     if (is_of_all || is_of_one) continue;
     const int elements = kind == Kind::try_receive ? draw.between(1, 2) : 1;

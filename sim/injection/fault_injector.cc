@@ -33,6 +33,12 @@ class CorruptedContribution final : public Contribution {
   SavedBytes saved_;
 };
 
+// Whether its rank may end or stop in an operation once it has sent its contribution.
+bool may_leave_inside(const Fault& fault) noexcept {
+  const bool stops = ends_rank(fault.kind) || fault.kind == FaultKind::stall;
+  return stops && fault.kind != FaultKind::exception && fault.trigger.moment == FaultMoment::inside;
+}
+
 }  // namespace
 
 FaultInjector::FaultInjector(World& world, const FaultPlan& plan,
@@ -46,6 +52,7 @@ FaultInjector::FaultInjector(World& world, const FaultPlan& plan,
   by_rank_.resize(world_size);
   for (std::size_t index = 0; index < plan.faults.size(); ++index) {
     const Fault& fault = plan.faults[index];
+    may_die_inside_ |= fault.notice && may_leave_inside(fault);
     for (const int rank : fault.ranks) {
       const ArmedFault armed{.fault = &fault, .index = index, .rank = rank};
       auto& own = by_rank_[static_cast<std::size_t>(rank)];
@@ -116,8 +123,8 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
   // A rank that dies inside may not have sent its contribution; if so, it is as if it had died
   // before.
   const bool stops = ends_rank(kind) || kind == FaultKind::stall;
-  const bool may_leave = moment == FaultMoment::inside && stops && kind != FaultKind::exception;
-  const bool has_left = may_leave && (fault.fault->error_at || record_.stream().below(3) != 0);
+  const bool has_left =
+      may_leave_inside(*fault.fault) && (fault.fault->error_at || record_.stream().below(3) != 0);
   if (has_left) {
     faults.inside = &fault;
     if (fault.fault->notice) died_inside_.push_back(&fault);

@@ -46,7 +46,10 @@ class FaultInjector final : public Interference {
   [[noreturn]] void refuse(Task& task, GangState& gang, int member,
                            const Collective& call) override;
   void corrupt_result(const PendingOperation& pending) override;
-  bool may_leave_untold() const noexcept override { return !died_inside_.empty(); }
+  DeathsInside deaths_inside() const noexcept override {
+    if (!died_inside_.empty()) return DeathsInside::happened;
+    return may_die_inside_ ? DeathsInside::planned : DeathsInside::none;
+  }
   std::vector<PendingOperation*> untold(std::span<PendingOperation* const> members) override;
   void break_for_dead(GangState& gang, std::span<PendingOperation* const> members) override;
   Duration stretched(Duration sleep, int rank) const override;
@@ -98,6 +101,7 @@ class FaultInjector final : public Interference {
   LinkFaults links_;
   std::vector<std::unique_ptr<RankFaults>> by_rank_;  // null: no faults
   std::vector<ArmedFault*> timed_;                    // triggered by time alone
+  bool may_die_inside_ = false;                       // some rank, as planned
   std::vector<const ArmedFault*> died_inside_;        // peers learn of these later
   int restarts_ = 0;
 };

@@ -79,6 +79,9 @@ class LinkInterference {
                                        std::span<Task* const> present) const = 0;
 };
 
+// Of ranks in an operation that may then complete for only some members: peers learn of it later.
+enum class DeathsInside : std::uint8_t { none, planned, happened };
+
 // The seam between the operations of a run and its fault plan; used only if there is a plan. Called
 // under the engine's Guard.
 class Interference {
@@ -116,8 +119,7 @@ class Interference {
   // Changes the result of a completed operation with `corrupted_by`.
   virtual void corrupt_result(const PendingOperation& pending) = 0;
 
-  // Whether a rank has died in an operation that may complete for only some members.
-  virtual bool may_leave_untold() const noexcept = 0;
+  virtual DeathsInside deaths_inside() const noexcept = 0;
 
   // The members of a collective in which a rank died that do not learn of its completion:
   // `break_for_dead` reports the death to them. `members` includes them.

@@ -22,6 +22,10 @@
 namespace gang::sim {
 namespace {
 
+DeathsInside deaths_inside(const World& world) {
+  return world.interference == nullptr ? DeathsInside::none : world.interference->deaths_inside();
+}
+
 // Reports what programs have done to buffers in flight; of memory that two operations share, on all
 // ranks where they do.
 void check_buffers(World& world, const MatchSlot& slot) {
@@ -134,9 +138,12 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     make_children(*this, gang, slot);
   else
     compute_result(slot.members, world_.reduction_pool);
-  if (world_.interference != nullptr && world_.interference->may_leave_untold() &&
-      slot.children.empty())
-    fail_members_not_notified(gang, slot);
+  if (const DeathsInside deaths = deaths_inside(world_); deaths != DeathsInside::none) {
+    // A rank that has started it may have died since, or not: that is not tried both ways.
+    if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);
+    if (deaths == DeathsInside::happened && slot.children.empty())
+      fail_members_not_notified(gang, slot);
+  }
   // The seats of new gangs stay in the slot until each member takes its own.
   const bool has_children = !slot.children.empty();
   slot.departures_left = has_children ? slot.size : 0;
@@ -156,7 +163,6 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
 void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot) {
   const std::vector<PendingOperation*> untold = world_.interference->untold(slot.members);
   if (untold.empty()) return;
-  if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);
   world_.interference->break_for_dead(gang, slot.members);
   for (PendingOperation* member : untold) {
     member->slot = nullptr;
@@ -167,7 +173,7 @@ void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot)
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
   const std::size_t bytes = operation.input.size_bytes();
-  const bool may_differ = world_.interference != nullptr && world_.interference->may_leave_untold();
+  const bool may_differ = deaths_inside(world_) == DeathsInside::happened;
   if (slot.async_members != 0 || !is_inline_kind(operation.collective.kind, bytes) || may_differ ||
       recorder_.is_recording() || is_stream_ordered_)
     return false;

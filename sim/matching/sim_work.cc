@@ -227,13 +227,20 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
   return index;
 }
 
+bool SimWork::sees_end(World& world) {
+  if (gang_->size() > 1) world.engine.choices().note_guided_choice();
+  note_look_at_streams(world);
+  if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
+  return Matching::has_ended(pending_);
+}
+
 void SimWork::dropped() noexcept {
   if (gang_->world == nullptr) return;
   World& world = *gang_->world;
   const Engine::Guard guard(world.engine);
   if (world.engine.is_over()) return;
   if (std::uncaught_exceptions() > 0) {
-    if (!Matching::has_ended(pending_)) break_by_unwinding(world, *gang_, pending_);
+    if (!sees_end(world)) break_by_unwinding(world, *gang_, pending_);
     return;
   }
   // A failed operation is over, and its failure has been reported.
@@ -272,7 +279,7 @@ void SimWork::outlived() noexcept {
   if (is_observed_ || is_waited_by_order_ || pending_.status == PendingStatus::failed) return;
   const std::size_t finding =
       is_detached_ ? BreakCause::no_finding : gang_->world->diagnosis.dropped(pending_);
-  if (Matching::has_ended(pending_)) return;
+  if (sees_end(*gang_->world)) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {pending_.member};

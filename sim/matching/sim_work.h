@@ -54,6 +54,8 @@ class SimWork final : public WorkState {
  private:
   bool observe(World& world);
   void note_found_pending();
+  // The program ends without having waited for it: what follows depends on whether it has ended.
+  bool sees_end(World& world);
   void return_buffers(World& world);  // returns an ended operation's buffers to the program
   bool wait_until(World& world, TimePoint deadline);
   void enlist();

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 
 #include "sim/further_runs/every_schedule.h"
 #include "tests/sim/worlds.h"
@@ -27,6 +28,47 @@ TEST(EveryScheduleOfLooks, ATestSeesAnEndOrNot) {
   });
   EXPECT_EQ(all.classes, 2);
   EXPECT_EQ(seen, (std::map<bool, int>{{false, 1}, {true, 1}}));
+}
+
+std::map<Outcome, int> outcomes_of(const SimulationOptions& options, const RankProgram& program) {
+  std::map<Outcome, int> outcomes;
+  const EverySchedule all = run_every_schedule(
+      options, [&](const SimulationOptions& guided) { return run(guided, program); },
+      [&](const ExploredRun& ran) {
+        ++outcomes[ran.report.outcome];
+        return true;
+      });
+  EXPECT_EQ(all.end, EverySchedule::End::all_seen);
+  return outcomes;
+}
+
+TEST(EveryScheduleOfLooks, AWorkThatOutlivesItsProgramHasEndedOrBreaksItsGang) {
+  EXPECT_EQ(outcomes_of({.world_size = 2},
+                        [](SimulatedRank& rank) {
+                          if (rank.rank() == 0) return rank.root()->barrier();
+                          Work work = rank.root()->start_barrier();
+                          work.detach();
+                        }),
+            (std::map<Outcome, int>{{Outcome::completed, 1}, {Outcome::failed, 1}}));
+}
+
+// Rank 1 dies in its second call; whether the first one has completed by then, and whom its death
+// then surprises, is not tried both ways.
+TEST(EveryScheduleOfLooks, ADeathAfterAStartedCollectiveIsNotCovered) {
+  Fault crash{.kind = FaultKind::crash, .ranks = {1}, .notice = Duration(1'000'000)};
+  crash.trigger = {.operation = 1, .moment = FaultMoment::inside};
+  crash.error_at = {0};
+  const EverySchedule all = looks_seen_of(
+      {.world_size = 3, .faults = std::make_shared<const FaultPlan>(FaultPlan{.faults = {crash}})},
+      [](SimulatedRank& rank) {
+        std::int32_t value = 1;
+        Work work = rank.root()->start_barrier();
+        if (rank.rank() == 1) rank.root()->send(view_of(value), 0);
+        if (rank.rank() == 0) rank.root()->recv(view_of(value), 1);
+        work.wait();
+      });
+  EXPECT_EQ(all.end, EverySchedule::End::unguided);
+  EXPECT_EQ(all.unguided, Unguided::fault);
 }
 
 // Rank 0 looks at most `most` times whether rank 1 has come; `between` two looks it does something.
