@@ -13,17 +13,15 @@ std::string_view last_component(std::string_view file) { return file.substr(file
 }  // namespace
 
 std::string to_string(const CallSite& call_site) {
-  const std::string_view file = call_site.file == nullptr ? "" : call_site.file;
+  const std::string_view file = call_site.file();
   if (file.empty()) return std::string(unknown);
-  return std::string(last_component(file)) + ":" + std::to_string(call_site.line);
+  return std::string(last_component(file)) + ":" + std::to_string(call_site.line());
 }
 
 SourceLocation location_of(const CallSite& call_site) {
-  const std::string_view file = call_site.file == nullptr ? "" : call_site.file;
+  const std::string_view file = call_site.file();
   if (file.empty()) return {.file = std::string(unknown)};
-  return {.file = std::string(file),
-          .line = call_site.line,
-          .function = call_site.function == nullptr ? "" : call_site.function};
+  return {.file = std::string(file), .line = call_site.line(), .function = call_site.function()};
 }
 
 std::string to_string(const SourceLocation& location) {

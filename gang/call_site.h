@@ -1,6 +1,8 @@
 // Where a call is in a program's source.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <source_location>
@@ -9,37 +11,71 @@
 
 namespace gang {
 
-// The place of a call, as a value. By default made from the compiler's source location; program
-// files and foreign front ends make one from an explicit file and line.
+// The place of a call, as a value of two words, which every call passes on. By default made from
+// the compiler's source location; program files and foreign front ends make one from an explicit
+// file and line.
 //
 // The texts are borrowed and must outlive every gang and report of the run (string literals do; a
-// program file keeps its own).
-struct CallSite {
-  const char* file = "";
-  const char* function = "";
-  std::uint32_t line = 0;
+// program file keeps its own). None is null.
+class CallSite {
+ public:
+  // Unknown: no file, line 0.
+  constexpr CallSite() noexcept : text_("") {}
 
   // The place of the call that uses this as a default argument.
   static constexpr CallSite here(
       std::source_location location = std::source_location::current()) noexcept {
-    return {location.file_name(), location.function_name(), location.line()};
+    return CallSite(location);
   }
 
-  // An explicit place, for front ends that interpret a program.
+  // An explicit place, for front ends that interpret a program. No file: null or "".
   static constexpr CallSite at(const char* file, std::uint32_t line) noexcept {
-    return {file, "", line};
+    return CallSite(file == nullptr ? "" : file, line, Form::file);
+  }
+
+  // The same with the function that it is in. `texts`: the file, a NUL, and the function.
+  static constexpr CallSite in_function(const char* texts, std::uint32_t line) noexcept {
+    return CallSite(texts, line, Form::file_and_function);
+  }
+
+  constexpr const char* file() const noexcept {
+    return form_ == Form::compiled ? compiled_.file_name() : text_;
+  }
+  constexpr std::uint32_t line() const noexcept { return line_; }
+  // "void train(gang::Gang&)"; empty if not known.
+  constexpr const char* function() const noexcept {
+    if (form_ == Form::compiled) return compiled_.function_name();
+    return form_ == Form::file ? "" : text_ + std::string_view(text_).size() + 1;
   }
 
   // Compares texts, not pointers: equal literals of two source files are two places in memory.
   friend constexpr bool operator==(const CallSite& a, const CallSite& b) noexcept {
-    return a.line == b.line && text_of(a.file) == text_of(b.file) &&
-           text_of(a.function) == text_of(b.function);
+    return a.line_ == b.line_ && std::string_view(a.file()) == b.file() &&
+           std::string_view(a.function()) == b.function();
+  }
+
+  // The same at a glance: false also for most equal ones that were made at different places.
+  friend bool is_same_object(const CallSite& a, const CallSite& b) noexcept {
+    using Words = std::array<std::uint64_t, 2>;
+    const auto [text, line] = std::bit_cast<Words>(a);
+    const auto [other_text, other_line] = std::bit_cast<Words>(b);
+    return text == other_text && line == other_line;
   }
 
  private:
-  static constexpr std::string_view text_of(const char* text) noexcept {
-    return text == nullptr ? std::string_view() : std::string_view(text);
-  }
+  enum class Form : std::uint32_t { file, file_and_function, compiled };
+
+  constexpr explicit CallSite(std::source_location location) noexcept
+      : compiled_(location), line_(location.line()), form_(Form::compiled) {}
+  constexpr CallSite(const char* text, std::uint32_t line, Form form) noexcept
+      : text_(text), line_(line), form_(form) {}
+
+  union {
+    std::source_location compiled_;
+    const char* text_;
+  };
+  std::uint32_t line_ = 0;
+  Form form_ = Form::file;
 };
 
 // "train.cc:41": the last component of the file, a colon and the line; "unknown" without a file.

@@ -1,12 +1,13 @@
 // Where a tensor's memory is, which decides the backend that moves it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
 namespace gang {
 
-enum class DeviceType : std::uint8_t { cpu, cuda };
+enum class DeviceType : std::int32_t { cpu, cuda };
 
 struct Device {
   DeviceType type = DeviceType::cpu;
@@ -14,7 +15,7 @@ struct Device {
 
   // Both fields in one comparison: every call compares a device or two.
   friend bool operator==(const Device& a, const Device& b) noexcept {
-    return ((a.index ^ b.index) | (static_cast<int>(a.type) ^ static_cast<int>(b.type))) == 0;
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
   }
 };
 

@@ -20,7 +20,9 @@ inline constexpr Duration default_timeout = std::chrono::minutes(15);
 
 // When `timeout` after `began` is over; TimePoint::max(), which never comes, for no_timeout.
 constexpr TimePoint deadline_after(TimePoint began, Duration timeout) noexcept {
-  return timeout < TimePoint::max() - began ? began + timeout : TimePoint::max();
+  TimePoint::rep deadline = 0;
+  const bool never = __builtin_add_overflow(began.count(), timeout.count(), &deadline);
+  return never ? TimePoint::max() : TimePoint(deadline);
 }
 
 // "15 min", "2.5 s", "10 ms", "0 s": the largest unit that reads well, at most 3 decimals.

@@ -93,9 +93,9 @@ void FakeGang::reduce(const Operation& operation, const Elements& input, int ran
 }
 
 void FakeGang::replicate(const Operation& operation) {
-  for (const TensorView& output : operation.outputs) copy(output, operation.input);
+  for (const TensorView& output : operation.extras->outputs) copy(output, operation.input);
   if (operation.collective.kind != OperationKind::all_gather) return;
-  for (const std::int64_t count : operation.output_splits)
+  for (const std::int64_t count : operation.extras->output_splits)
     if (count != operation.input.count())
       fail(operation, GangErrorKind::mismatch,
            "each rank passes as many elements as this one, " +
@@ -107,21 +107,21 @@ void FakeGang::replicate(const Operation& operation) {
 void FakeGang::scatter(const Operation& operation) const {
   if (operation.collective.peer != rank())
     refuse(operation, "scatter data that only other ranks hold");
-  copy(operation.output, operation.inputs[static_cast<std::size_t>(rank())]);
+  copy(operation.output, operation.extras->inputs[static_cast<std::size_t>(rank())]);
 }
 
 // Every rank sends this rank the chunk that this rank sends itself.
 void FakeGang::all_to_all(const Operation& operation) {
   const auto own = static_cast<std::size_t>(rank());
-  if (operation.input_splits.empty()) {
+  if (operation.extras->input_splits.empty()) {
     const Elements chunk = chunk_of(operation.input, rank(), size());
     for (int i = 0; i < size(); ++i) copy(chunk_of(operation.output, i, size()), chunk);
     return;
   }
-  const std::int64_t count = operation.input_splits[own];
+  const std::int64_t count = operation.extras->input_splits[own];
   std::int64_t offset = 0;
-  for (std::size_t i = 0; i < own; ++i) offset += operation.input_splits[i];
-  for (const std::int64_t split : operation.output_splits)
+  for (std::size_t i = 0; i < own; ++i) offset += operation.extras->input_splits[i];
+  for (const std::int64_t split : operation.extras->output_splits)
     if (split != count)
       fail(operation, GangErrorKind::mismatch,
            "each rank sends this one " + std::to_string(count) +
@@ -131,8 +131,8 @@ void FakeGang::all_to_all(const Operation& operation) {
 }
 
 void FakeGang::make_child(const Operation& operation, int child_rank, int child_size) {
-  const GangOptions& options = *operation.gang_options;
-  *operation.created = make_next(options.name, options.timeout, child_rank, child_size);
+  const GangOptions& options = *operation.extras->gang_options;
+  *operation.extras->created = make_next(options.name, options.timeout, child_rank, child_size);
 }
 
 std::shared_ptr<Gang> FakeGang::make_next(const std::string& name,
@@ -147,10 +147,10 @@ std::shared_ptr<Gang> FakeGang::make_next(const std::string& name,
 }
 
 void FakeGang::create(const Operation& operation) {
-  const auto found = std::ranges::find(operation.ranks, rank());
-  if (found == operation.ranks.end()) return;
-  make_child(operation, static_cast<int>(found - operation.ranks.begin()),
-             static_cast<int>(operation.ranks.size()));
+  const auto found = std::ranges::find(operation.extras->ranks, rank());
+  if (found == operation.extras->ranks.end()) return;
+  make_child(operation, static_cast<int>(found - operation.extras->ranks.begin()),
+             static_cast<int>(operation.extras->ranks.size()));
 }
 
 Work FakeGang::do_start(Operation& operation) {
@@ -185,7 +185,7 @@ Work FakeGang::do_start(Operation& operation) {
       create(operation);
       break;
     case OperationKind::split:
-      if (operation.color != no_color) make_child(operation, rank(), size());
+      if (operation.extras->color != no_color) make_child(operation, rank(), size());
       break;
     case OperationKind::broadcast:
     case OperationKind::broadcast_objects:

@@ -36,8 +36,8 @@ Received ForwardingGang::do_run(Operation& operation) {
   before(operation);
   const Received received = run_on(inner, operation);
   // Only blocking calls make children, so that the child exists when run_on has returned.
-  if (operation.created != nullptr && *operation.created != nullptr)
-    *operation.created = wrap(std::move(*operation.created));
+  if (operation.extras->created != nullptr && *operation.extras->created != nullptr)
+    *operation.extras->created = wrap(std::move(*operation.extras->created));
   after(operation);
   return received;
 }

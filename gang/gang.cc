@@ -23,16 +23,17 @@ std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
                      " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
-Work Gang::start(Operation operation) {
-  if (!operation.collective.blocking) return do_start(operation);
+Work Gang::start(Operation operation, CallMode mode) {
+  operation.collective.blocking = mode == CallMode::blocking;
+  if (mode == CallMode::started) return do_start(operation);
   const Received received = do_run(operation);
   return Work(received);
 }
 
-std::shared_ptr<Gang> Gang::create(Operation operation) {
+std::shared_ptr<Gang> Gang::create(Operation operation, OperationExtras extras) {
   std::shared_ptr<Gang> child;
-  operation.created = &child;
-  operation.collective.blocking = true;
+  extras.created = &child;
+  operation.extras = &extras;
   run_on(*this, operation);
   return child;
 }
@@ -51,14 +52,15 @@ void Gang::close() {
 
 Received Gang::run_on(Gang& gang, Operation& operation) {
   const Received received = gang.do_run(operation);
-  if (operation.created == nullptr || *operation.created == nullptr) return received;
+  if (operation.extras->created == nullptr || *operation.extras->created == nullptr)
+    return received;
   // Expired children are dropped when room is needed: a gang that makes many stays small.
   std::vector<std::weak_ptr<Gang>>& children = gang.children_;
   if (children.size() == children.capacity()) {
     std::erase_if(children, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
     if (children.empty()) children.reserve(4);
   }
-  children.push_back(*operation.created);
+  children.push_back(*operation.extras->created);
   return received;
 }
 

@@ -299,7 +299,7 @@ class Gang : public std::enable_shared_from_this<Gang> {
 
   // Starts `operation`, whose arguments have been checked, and returns without blocking: what every
   // backend must implement. May throw NotSupported before sending anything. WorkState::received
-  // tells what a receive got. create_gang and split set `*operation.created` before completion.
+  // tells what a receive got. create_gang and split set `*extras->created` before completion.
   virtual Work do_start(Operation& operation) = 0;
 
   // The blocking form; starts and waits, unless a backend has a shorter way.
@@ -318,12 +318,9 @@ class Gang : public std::enable_shared_from_this<Gang> {
   static Received run_on(Gang& gang, Operation& operation);
 
  private:
-  Received run(Operation operation) {
-    operation.collective.blocking = true;
-    return do_run(operation);
-  }
-  Work start(Operation operation);
-  std::shared_ptr<Gang> create(Operation operation);
+  Received run(Operation operation) { return do_run(operation); }
+  Work start(Operation operation, CallMode mode);
+  std::shared_ptr<Gang> create(Operation operation, OperationExtras extras);
 
   std::shared_ptr<const GangInfo> info_;
   std::vector<std::weak_ptr<Gang>> children_;

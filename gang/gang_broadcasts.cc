@@ -53,7 +53,7 @@ void Gang::broadcast(const TensorView& tensor, int source_rank, const CallOption
 
 Work Gang::start_broadcast(const TensorView& tensor, int source_rank, const CallOptions& options,
                            CallSite call_site) {
-  return start(describe_broadcast({*this, options, call_site}, tensor, source_rank));
+  return start(describe_broadcast({*this, options, call_site}, tensor, source_rank), options.mode);
 }
 
 void Gang::broadcast_objects(ObjectSpan list, int source_rank, const CallOptions& options,
@@ -67,7 +67,8 @@ void Gang::broadcast_objects(ObjectSpan list, int source_rank, const CallOptions
   operation.collective.peer = source_rank;
   std::vector<std::byte> packed;
   if (rank_ == source_rank) packed = pack_objects(objects);
-  operation.packed = &packed;
+  const OperationExtras extras{.packed = &packed};
+  operation.extras = &extras;
   run(operation);
   // Nothing has arrived where all ranks hold the same objects already, as those of a fake gang do.
   if (rank_ == source_rank || packed.empty()) return;
@@ -79,7 +80,7 @@ void Gang::barrier(const CallOptions& options, CallSite call_site) {
 }
 
 Work Gang::start_barrier(const CallOptions& options, CallSite call_site) {
-  return start(describe_barrier({*this, options, call_site}));
+  return start(describe_barrier({*this, options, call_site}), options.mode);
 }
 
 void Gang::monitored_barrier(Duration timeout, MissingRanks report, const CallOptions& options,
@@ -89,7 +90,8 @@ void Gang::monitored_barrier(Duration timeout, MissingRanks report, const CallOp
   if (timeout <= Duration::zero()) throw_timeout(call, timeout);
   Operation operation = operation_of(call);
   operation.timeout = timeout;
-  operation.wait_all_ranks = report == MissingRanks::all;
+  const OperationExtras extras{.wait_all_ranks = report == MissingRanks::all};
+  operation.extras = &extras;
   run(operation);
 }
 

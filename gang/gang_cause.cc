@@ -51,10 +51,10 @@ GangCause gave_up(int rank) {
 }
 
 std::optional<GangCause> own_split_mismatch(const Operation& operation, int rank) {
-  if (operation.input_splits.empty()) return std::nullopt;
+  if (operation.extras->input_splits.empty()) return std::nullopt;
   const auto own = static_cast<std::size_t>(rank);
-  const std::int64_t sent = operation.input_splits[own];
-  const std::int64_t expected = operation.output_splits[own];
+  const std::int64_t sent = operation.extras->input_splits[own];
+  const std::int64_t expected = operation.extras->output_splits[own];
   if (sent == expected) return std::nullopt;
   return GangCause{.kind = GangErrorKind::mismatch,
                    .ranks_at_fault = {rank},

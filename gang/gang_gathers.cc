@@ -33,9 +33,11 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
     throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
 }
 
-[[gnu::always_inline]] inline Operation describe_uneven_all_gather(
-    Call call, const TensorView& output, const TensorView& input,
-    std::span<const std::int64_t> counts) {
+[[gnu::always_inline]] inline Operation describe_uneven_all_gather(Call call,
+                                                                   const TensorView& output,
+                                                                   const TensorView& input,
+                                                                   const OperationExtras& extras) {
+  const std::span<const std::int64_t> counts = extras.output_splits;
   begin(call, OperationKind::all_gather);
   check_tensor(call, "output", output);
   check_tensor(call, "input", input);
@@ -47,18 +49,19 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
     throw_other_count(call, "input", input,
                       fmt::format("{}, as counts[{}]", own, call.gang.rank()));
   Operation operation = operation_of(call, {.sized = output, .input = input, .output = output});
-  operation.output_splits = counts;
+  operation.extras = &extras;
   operation.collective.detail = fnv1a(std::as_bytes(counts));
   return operation;
 }
 
-[[gnu::always_inline]] inline Operation describe_all_gather_to_list(
-    Call call, std::span<const TensorView> outputs, const TensorView& input) {
+[[gnu::always_inline]] inline Operation describe_all_gather_to_list(Call call,
+                                                                    const OperationExtras& extras,
+                                                                    const TensorView& input) {
   begin(call, OperationKind::all_gather_to_list);
   check_tensor(call, "input", input);
-  check_list(call, "outputs", outputs, input);
+  check_list(call, "outputs", extras.outputs, input);
   Operation operation = operation_of(call, {.sized = input, .input = input});
-  operation.outputs = outputs;
+  operation.extras = &extras;
   return operation;
 }
 
@@ -71,30 +74,29 @@ void check_rooted_list(const Call& call, std::string_view role, std::span<const 
     throw_bad_list(call, role, list.size(), 0);
 }
 
-[[gnu::always_inline]] inline Operation describe_gather(Call call,
-                                                        std::span<const TensorView> outputs,
+[[gnu::always_inline]] inline Operation describe_gather(Call call, const OperationExtras& extras,
                                                         const TensorView& input,
                                                         int destination_rank) {
   begin(call, OperationKind::gather);
   check_rank(call, "destination_rank", destination_rank);
   check_tensor(call, "input", input);
-  check_rooted_list(call, "outputs", outputs, input, destination_rank);
+  check_rooted_list(call, "outputs", extras.outputs, input, destination_rank);
   Operation operation =
       operation_of(call, {.sized = input, .input = input, .peer = destination_rank});
-  operation.outputs = outputs;
+  operation.extras = &extras;
   return operation;
 }
 
 [[gnu::always_inline]] inline Operation describe_scatter(Call call, const TensorView& output,
-                                                         std::span<const TensorView> inputs,
+                                                         const OperationExtras& extras,
                                                          int source_rank) {
   begin(call, OperationKind::scatter);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "output", output);
-  check_rooted_list(call, "inputs", inputs, output, source_rank);
+  check_rooted_list(call, "inputs", extras.inputs, output, source_rank);
   Operation operation =
       operation_of(call, {.sized = output, .output = output, .peer = source_rank});
-  operation.inputs = inputs;
+  operation.extras = &extras;
   return operation;
 }
 
@@ -118,16 +120,15 @@ void begin_all_to_all(Call& call, const TensorView& output, const TensorView& in
 [[gnu::always_inline]] inline Operation describe_uneven_all_to_all(Call call,
                                                                    const TensorView& output,
                                                                    const TensorView& input,
-                                                                   const Gang::SplitSizes& splits) {
+                                                                   const OperationExtras& extras) {
   begin_all_to_all(call, output, input);
-  check_splits(call, "splits.output", splits.output, "output", output);
-  check_splits(call, "splits.input", splits.input, "input", input);
+  check_splits(call, "splits.output", extras.output_splits, "output", output);
+  check_splits(call, "splits.input", extras.input_splits, "input", input);
   // Ranks may have different counts, so none is described; backends compare them pair by pair.
   const TensorView undescribed(nullptr, input.type(), Shape::vector(0));
   Operation operation =
       operation_of(call, {.sized = undescribed, .input = input, .output = output});
-  operation.input_splits = splits.input;
-  operation.output_splits = splits.output;
+  operation.extras = &extras;
   return operation;
 }
 
@@ -140,49 +141,58 @@ void Gang::all_gather(const TensorView& output, const TensorView& input, const C
 
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             const CallOptions& options, CallSite call_site) {
-  return start(describe_all_gather({*this, options, call_site}, output, input));
+  return start(describe_all_gather({*this, options, call_site}, output, input), options.mode);
 }
 
 void Gang::all_gather(const TensorView& output, const TensorView& input,
                       std::span<const std::int64_t> counts, const CallOptions& options,
                       CallSite call_site) {
-  run(describe_uneven_all_gather({*this, options, call_site}, output, input, counts));
+  run(describe_uneven_all_gather({*this, options, call_site}, output, input,
+                                 {.output_splits = counts}));
 }
 
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             std::span<const std::int64_t> counts, const CallOptions& options,
                             CallSite call_site) {
-  return start(describe_uneven_all_gather({*this, options, call_site}, output, input, counts));
+  return start(describe_uneven_all_gather({*this, options, call_site}, output, input,
+                                          {.output_splits = counts}),
+               options.mode);
 }
 
 void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                               const CallOptions& options, CallSite call_site) {
-  run(describe_all_gather_to_list({*this, options, call_site}, outputs, input));
+  run(describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input));
 }
 
 Work Gang::start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                                     const CallOptions& options, CallSite call_site) {
-  return start(describe_all_gather_to_list({*this, options, call_site}, outputs, input));
+  return start(
+      describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input),
+      options.mode);
 }
 
 void Gang::gather(std::span<const TensorView> outputs, const TensorView& input,
                   int destination_rank, const CallOptions& options, CallSite call_site) {
-  run(describe_gather({*this, options, call_site}, outputs, input, destination_rank));
+  run(describe_gather({*this, options, call_site}, {.outputs = outputs}, input, destination_rank));
 }
 
 Work Gang::start_gather(std::span<const TensorView> outputs, const TensorView& input,
                         int destination_rank, const CallOptions& options, CallSite call_site) {
-  return start(describe_gather({*this, options, call_site}, outputs, input, destination_rank));
+  return start(
+      describe_gather({*this, options, call_site}, {.outputs = outputs}, input, destination_rank),
+      options.mode);
 }
 
 void Gang::scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                    const CallOptions& options, CallSite call_site) {
-  run(describe_scatter({*this, options, call_site}, output, inputs, source_rank));
+  run(describe_scatter({*this, options, call_site}, output, {.inputs = inputs}, source_rank));
 }
 
 Work Gang::start_scatter(const TensorView& output, std::span<const TensorView> inputs,
                          int source_rank, const CallOptions& options, CallSite call_site) {
-  return start(describe_scatter({*this, options, call_site}, output, inputs, source_rank));
+  return start(
+      describe_scatter({*this, options, call_site}, output, {.inputs = inputs}, source_rank),
+      options.mode);
 }
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const CallOptions& options,
@@ -192,18 +202,22 @@ void Gang::all_to_all(const TensorView& output, const TensorView& input, const C
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const CallOptions& options, CallSite call_site) {
-  return start(describe_all_to_all({*this, options, call_site}, output, input));
+  return start(describe_all_to_all({*this, options, call_site}, output, input), options.mode);
 }
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                       const CallOptions& options, CallSite call_site) {
-  run(describe_uneven_all_to_all({*this, options, call_site}, output, input, splits));
+  run(describe_uneven_all_to_all({*this, options, call_site}, output, input,
+                                 {.input_splits = splits.input, .output_splits = splits.output}));
 }
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const SplitSizes& splits, const CallOptions& options,
                             CallSite call_site) {
-  return start(describe_uneven_all_to_all({*this, options, call_site}, output, input, splits));
+  return start(
+      describe_uneven_all_to_all({*this, options, call_site}, output, input,
+                                 {.input_splits = splits.input, .output_splits = splits.output}),
+      options.mode);
 }
 
 }  // namespace gang

@@ -44,10 +44,8 @@ std::shared_ptr<Gang> Gang::create_gang(std::span<const int> ranks, const GangOp
   begin_group(call, OperationKind::create_gang, options);
   check_members(call, ranks);
   Operation operation = operation_on(call, ranks.size());
-  operation.gang_options = &options;
   operation.collective.detail = fnv1a(std::as_bytes(ranks));
-  operation.ranks = ranks;
-  return create(std::move(operation));
+  return create(operation, {.ranks = ranks, .gang_options = &options});
 }
 
 std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallSite call_site) {
@@ -56,11 +54,8 @@ std::shared_ptr<Gang> Gang::split(Split split, const GangOptions& options, CallS
   begin_group(call, OperationKind::split, options);
   if (split.color < 0 && split.color != no_color)
     refuse(call, fmt::format("color is {}; must be 0 or more, or no_color", split.color));
-  Operation operation = operation_of(call);
-  operation.gang_options = &options;
-  operation.color = split.color;
-  operation.key = split.key;
-  return create(std::move(operation));
+  return create(operation_of(call),
+                {.color = split.color, .key = split.key, .gang_options = &options});
 }
 
 std::shared_ptr<Gang> Gang::shrink(const ShrinkOptions& options, CallSite call_site) {

@@ -40,12 +40,11 @@ void check_entry(const Call& call, const PointToPoint& entry) {
   check_tensor(call, "tensor", entry.tensor);
 }
 
-[[gnu::always_inline]] inline Operation describe_batch(Call call,
-                                                       std::span<const PointToPoint> entries) {
+[[gnu::always_inline]] inline Operation describe_batch(Call call, const OperationExtras& extras) {
   begin(call, OperationKind::batch);
-  for (const PointToPoint& entry : entries) check_entry(call, entry);
-  Operation operation = operation_on(call, entries.size());
-  operation.batch = entries;
+  for (const PointToPoint& entry : extras.batch) check_entry(call, entry);
+  Operation operation = operation_on(call, extras.batch.size());
+  operation.extras = &extras;
   return operation;
 }
 
@@ -60,7 +59,8 @@ void Gang::send(const TensorView& tensor, int destination_rank, int tag, const C
 Work Gang::start_send(const TensorView& tensor, int destination_rank, int tag,
                       const CallOptions& options, CallSite call_site) {
   return start(describe_message({*this, options, call_site}, OperationKind::send, tensor,
-                                destination_rank, tag));
+                                destination_rank, tag),
+               options.mode);
 }
 
 Received Gang::recv(const TensorView& tensor, int source_rank, int tag, const CallOptions& options,
@@ -72,17 +72,18 @@ Received Gang::recv(const TensorView& tensor, int source_rank, int tag, const Ca
 Work Gang::start_recv(const TensorView& tensor, int source_rank, int tag,
                       const CallOptions& options, CallSite call_site) {
   return start(
-      describe_message({*this, options, call_site}, OperationKind::recv, tensor, source_rank, tag));
+      describe_message({*this, options, call_site}, OperationKind::recv, tensor, source_rank, tag),
+      options.mode);
 }
 
 void Gang::batch(std::span<const PointToPoint> operations, const CallOptions& options,
                  CallSite call_site) {
-  run(describe_batch({*this, options, call_site}, operations));
+  run(describe_batch({*this, options, call_site}, {.batch = operations}));
 }
 
 Work Gang::start_batch(std::span<const PointToPoint> operations, const CallOptions& options,
                        CallSite call_site) {
-  return start(describe_batch({*this, options, call_site}, operations));
+  return start(describe_batch({*this, options, call_site}, {.batch = operations}), options.mode);
 }
 
 }  // namespace gang

@@ -89,13 +89,15 @@ void Gang::all_reduce(const TensorView& output, const TensorView& input, ReduceO
 
 Work Gang::start_all_reduce(const TensorView& tensor, ReduceOperation operation,
                             const CallOptions& options, CallSite call_site) {
-  return start(describe_all_reduce({*this, options, call_site}, tensor, tensor, operation));
+  return start(describe_all_reduce({*this, options, call_site}, tensor, tensor, operation),
+               options.mode);
 }
 
 Work Gang::start_all_reduce(const TensorView& output, const TensorView& input,
                             ReduceOperation operation, const CallOptions& options,
                             CallSite call_site) {
-  return start(describe_all_reduce({*this, options, call_site}, output, input, operation));
+  return start(describe_all_reduce({*this, options, call_site}, output, input, operation),
+               options.mode);
 }
 
 void Gang::reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
@@ -111,14 +113,16 @@ void Gang::reduce(const TensorView& output, const TensorView& input, ReduceOpera
 Work Gang::start_reduce(const TensorView& tensor, ReduceOperation operation, int destination_rank,
                         const CallOptions& options, CallSite call_site) {
   return start(
-      describe_reduce({*this, options, call_site}, tensor, tensor, operation, destination_rank));
+      describe_reduce({*this, options, call_site}, tensor, tensor, operation, destination_rank),
+      options.mode);
 }
 
 Work Gang::start_reduce(const TensorView& output, const TensorView& input,
                         ReduceOperation operation, int destination_rank, const CallOptions& options,
                         CallSite call_site) {
   return start(
-      describe_reduce({*this, options, call_site}, output, input, operation, destination_rank));
+      describe_reduce({*this, options, call_site}, output, input, operation, destination_rank),
+      options.mode);
 }
 
 void Gang::reduce_scatter(const TensorView& output, const TensorView& input,
@@ -130,7 +134,8 @@ void Gang::reduce_scatter(const TensorView& output, const TensorView& input,
 Work Gang::start_reduce_scatter(const TensorView& output, const TensorView& input,
                                 ReduceOperation operation, const CallOptions& options,
                                 CallSite call_site) {
-  return start(describe_reduce_scatter({*this, options, call_site}, output, input, operation));
+  return start(describe_reduce_scatter({*this, options, call_site}, output, input, operation),
+               options.mode);
 }
 
 void Gang::scan(const TensorView& tensor, ReduceOperation operation, const CallOptions& options,
@@ -146,13 +151,15 @@ void Gang::scan(const TensorView& output, const TensorView& input, ReduceOperati
 Work Gang::start_scan(const TensorView& tensor, ReduceOperation operation,
                       const CallOptions& options, CallSite call_site) {
   return start(
-      describe_scan({*this, options, call_site}, OperationKind::scan, tensor, tensor, operation));
+      describe_scan({*this, options, call_site}, OperationKind::scan, tensor, tensor, operation),
+      options.mode);
 }
 
 Work Gang::start_scan(const TensorView& output, const TensorView& input, ReduceOperation operation,
                       const CallOptions& options, CallSite call_site) {
   return start(
-      describe_scan({*this, options, call_site}, OperationKind::scan, output, input, operation));
+      describe_scan({*this, options, call_site}, OperationKind::scan, output, input, operation),
+      options.mode);
 }
 
 void Gang::exclusive_scan(const TensorView& tensor, ReduceOperation operation,
@@ -171,14 +178,16 @@ void Gang::exclusive_scan(const TensorView& output, const TensorView& input,
 Work Gang::start_exclusive_scan(const TensorView& tensor, ReduceOperation operation,
                                 const CallOptions& options, CallSite call_site) {
   return start(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, tensor,
-                             tensor, operation));
+                             tensor, operation),
+               options.mode);
 }
 
 Work Gang::start_exclusive_scan(const TensorView& output, const TensorView& input,
                                 ReduceOperation operation, const CallOptions& options,
                                 CallSite call_site) {
   return start(describe_scan({*this, options, call_site}, OperationKind::exclusive_scan, output,
-                             input, operation));
+                             input, operation),
+               options.mode);
 }
 
 }  // namespace gang

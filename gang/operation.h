@@ -60,20 +60,8 @@ struct ShrinkOptions {
 // split: a rank that joins no child.
 inline constexpr int no_color = -1;
 
-// A call, checked and complete, on its way to a backend. Lives on the caller's stack.
-//
-// Lifetime: everything here is borrowed for the duration of do_start. A backend that continues
-// after do_start has returned copies the spans (not the tensors' memory, which belongs to the
-// operation until it completes).
-struct Operation {
-  Collective collective;
-  Duration timeout = default_timeout;
-
-  // One tensor in, one out; equal if the operation is in place. Without memory if the rank
-  // contributes or receives nothing (such as reduce's output off the root).
-  Elements input;
-  Elements output;
-
+// What only some kinds of operations have. Borrows what it refers to, as an Operation does.
+struct OperationExtras {
   // Lists: gather's outputs and scatter's inputs on the root, all_gather_to_list's outputs.
   std::span<const TensorView> inputs;
   std::span<const TensorView> outputs;
@@ -94,8 +82,27 @@ struct Operation {
   int key = 0;                                // split
   const GangOptions* gang_options = nullptr;  // create_gang, split
   std::shared_ptr<Gang>* created = nullptr;   // create_gang, split: the result; null if not in it
+};
 
-  std::span<const TensorView> guarded;  // CallOptions::guarded
+// Of an operation whose kind has none.
+inline const OperationExtras no_extras;
+
+// A call, checked and complete, on its way to a backend. Lives on the caller's stack.
+//
+// Lifetime: everything here is borrowed for the duration of do_start. A backend that continues
+// after do_start has returned copies the extras and what they refer to (not the tensors' memory,
+// which belongs to the operation until it completes): OwnedOperation does.
+struct Operation {
+  Collective collective;
+  Duration timeout = default_timeout;
+
+  // One tensor in, one out; equal if the operation is in place. Without memory if the rank
+  // contributes or receives nothing (such as reduce's output off the root).
+  Elements input;
+  Elements output;
+
+  const OperationExtras* extras = &no_extras;  // never null
+  std::span<const TensorView> guarded;         // CallOptions::guarded
 };
 
 // A send or a receive that is not part of a batch, as the entry of one.

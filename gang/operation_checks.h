@@ -15,11 +15,24 @@ namespace gang {
 
 // A call of a Gang's method, before its operands are known. Borrows everything.
 struct Call {
+  Call(const Gang& on, const CallOptions& with, const CallSite& at,
+       OperationKind as = OperationKind::barrier)
+      : gang(on), options(with), call_site(at), kind(as) {}
+  // Field by field, where a check has failed. Were it a copy as a whole, every call would be put
+  // together in memory for it.
+  [[gnu::always_inline]] Call(const Call& other)
+      : gang(other.gang),
+        options(other.options),
+        call_site(other.call_site),
+        kind(other.kind),
+        timeout(other.timeout) {}
+  Call& operator=(const Call&) = delete;
+
   const Gang& gang;
   const CallOptions& options;
-  const CallSite& call_site;
-  OperationKind kind = OperationKind::barrier;  // set by begin
-  Duration timeout{0};                          // the same
+  CallSite call_site;
+  OperationKind kind;   // set by begin
+  Duration timeout{0};  // the same
 };
 
 // Where a refused call was made: what the errors below know besides their message.
@@ -53,7 +66,7 @@ class ClosedGang : public Refused<InvalidOperation> {
 };
 
 // Throws InvalidArgument "all_reduce on dp[0,2]: PROBLEM". This and the others take the call by
-// value so that nothing holds its address, and a call that passes its checks is never put together.
+// value so that nothing holds its address.
 [[noreturn]] void refuse(Call call, std::string_view problem);
 
 [[noreturn]] void throw_closed(Call call);
@@ -92,18 +105,12 @@ struct Operands {
   int tag = 0;
 };
 
-// What a start_ method does with the call.
-inline bool is_blocking(const Call& call) noexcept {
-  return call.options.mode == CallMode::blocking;
-}
-
 // The operation of a call whose operands have been checked. Each field is written once, from what
 // is known: this is on the way of every call.
 [[gnu::always_inline]] inline Operation operation_of(const Call& call, const Operands& operands) {
   return {.collective = {.kind = call.kind,
                          .data_type = operands.sized.type(),
                          .reduce_operation = operands.reduce_operation,
-                         .blocking = is_blocking(call),
                          .peer = operands.peer,
                          .tag = operands.tag,
                          .count = operands.sized.count(),
@@ -120,7 +127,6 @@ inline bool is_blocking(const Call& call) noexcept {
 inline Operation operation_on(const Call& call, std::size_t count) {
   const auto things = static_cast<std::int64_t>(count);
   return {.collective = {.kind = call.kind,
-                         .blocking = is_blocking(call),
                          .count = things,
                          .label = call.options.label,
                          .call_site = call.call_site,
@@ -131,12 +137,10 @@ inline Operation operation_on(const Call& call, std::size_t count) {
 
 // The same for an operation on nothing.
 inline Operation operation_of(const Call& call) {
-  return {.collective = {.kind = call.kind,
-                         .blocking = is_blocking(call),
-                         .label = call.options.label,
-                         .call_site = call.call_site},
-          .timeout = call.timeout,
-          .guarded = call.options.guarded};
+  return {
+      .collective = {.kind = call.kind, .label = call.options.label, .call_site = call.call_site},
+      .timeout = call.timeout,
+      .guarded = call.options.guarded};
 }
 
 // Contiguous, on the gang's device, with memory if it has elements. `role`: "tensor", "output", ...

@@ -8,11 +8,8 @@ namespace {
 
 // Whether the operation refers to anything but tensors' memory and results.
 bool borrows(const Operation& operation) noexcept {
-  const std::size_t entries = operation.inputs.size() + operation.outputs.size() +
-                              operation.input_splits.size() + operation.output_splits.size() +
-                              operation.batch.size() + operation.ranks.size() +
-                              operation.guarded.size() + operation.collective.label.size();
-  return entries != 0;
+  return operation.extras != &no_extras || !operation.guarded.empty() ||
+         !operation.collective.label.empty();
 }
 
 template <typename T>
@@ -24,14 +21,24 @@ std::vector<T> copy_of(std::span<const T> list) {
 
 struct OwnedOperation::Lists {
   explicit Lists(const Operation& operation)
-      : inputs(copy_of(operation.inputs)),
-        outputs(copy_of(operation.outputs)),
-        input_splits(copy_of(operation.input_splits)),
-        output_splits(copy_of(operation.output_splits)),
-        batch(copy_of(operation.batch)),
-        ranks(copy_of(operation.ranks)),
+      : inputs(copy_of(operation.extras->inputs)),
+        outputs(copy_of(operation.extras->outputs)),
+        input_splits(copy_of(operation.extras->input_splits)),
+        output_splits(copy_of(operation.extras->output_splits)),
+        batch(copy_of(operation.extras->batch)),
+        ranks(copy_of(operation.extras->ranks)),
         guarded(copy_of(operation.guarded)),
-        label(operation.collective.label) {}
+        label(operation.collective.label),
+        extras(*operation.extras) {
+    extras.inputs = inputs;
+    extras.outputs = outputs;
+    extras.input_splits = input_splits;
+    extras.output_splits = output_splits;
+    extras.batch = batch;
+    extras.ranks = ranks;
+  }
+  Lists(const Lists&) = delete;
+  Lists& operator=(const Lists&) = delete;
 
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
@@ -41,6 +48,7 @@ struct OwnedOperation::Lists {
   std::vector<int> ranks;
   std::vector<TensorView> guarded;
   std::string label;
+  OperationExtras extras;  // refer to the lists above
 };
 
 OwnedOperation::OwnedOperation(const Operation& operation) : operation_(operation) {
@@ -51,12 +59,7 @@ OwnedOperation::~OwnedOperation() = default;
 
 void OwnedOperation::own_lists() {
   lists_ = std::make_unique<const Lists>(operation_);
-  operation_.inputs = lists_->inputs;
-  operation_.outputs = lists_->outputs;
-  operation_.input_splits = lists_->input_splits;
-  operation_.output_splits = lists_->output_splits;
-  operation_.batch = lists_->batch;
-  operation_.ranks = lists_->ranks;
+  operation_.extras = &lists_->extras;
   operation_.guarded = lists_->guarded;
   operation_.collective.label = lists_->label;
 }

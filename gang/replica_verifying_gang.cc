@@ -25,8 +25,9 @@ std::uint64_t checksum_of(const Operation& operation) {
     return hash_bytes({tensor.data(), tensor.size_bytes()}, before);
   };
   std::uint64_t checksum = hash(operation.output, 0);
-  for (const TensorView& output : operation.outputs) checksum = hash(output, checksum);
-  return operation.packed == nullptr ? checksum : hash_bytes(*operation.packed, checksum);
+  for (const TensorView& output : operation.extras->outputs) checksum = hash(output, checksum);
+  return operation.extras->packed == nullptr ? checksum
+                                             : hash_bytes(*operation.extras->packed, checksum);
 }
 
 // The ranks whose checksum is not that of the majority; all ranks if there is no majority.

@@ -141,7 +141,7 @@ void ValidatedMessages::add_messages() {
   const PointToPoint single = message_of(operation);
   const bool is_batch = call().kind == OperationKind::batch;
   const std::span<const PointToPoint> entries =
-      is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
+      is_batch ? operation.extras->batch : std::span<const PointToPoint>(&single, 1);
   for (const PointToPoint& entry : entries) require_known_tag(gang_.side(), entry);
   messages_.reserve(entries.size());
   for (const PointToPoint& entry : entries) {
@@ -153,12 +153,14 @@ void ValidatedMessages::add_messages() {
 // Sends data at once if its source and destination are known.
 void ValidatedMessages::forward_known() {
   Operation known = operation_.get();
+  OperationExtras extras = *known.extras;
   std::vector<PointToPoint> entries;
   for (const Message& message : messages_)
     if (message.peer != any_rank) entries.push_back(message.what);
   if (entries.empty()) return;
   if (known.collective.kind == OperationKind::batch) {
-    known.batch = entries;
+    extras.batch = entries;
+    known.extras = &extras;
     known.collective.count = static_cast<std::int64_t>(entries.size());
   }
   data_.push_back(gang_.forward(known));
@@ -169,7 +171,7 @@ void ValidatedMessages::forward(const PointToPoint& entry) {
   Operation receive = operation_.get();
   receive.collective = call_of(call(), entry);
   receive.input = receive.output = entry.tensor;
-  receive.batch = {};
+  receive.extras = &no_extras;
   receive.timeout = left();
   data_.push_back(gang_.forward(receive));
 }

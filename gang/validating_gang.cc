@@ -46,7 +46,7 @@ Fingerprint fingerprint_of(const Operation& operation) {
   fingerprint.count = collective.count;
   fingerprint.detail = collective.detail;
   fingerprint.label = hash_of(collective.label);
-  fingerprint.has_splits = operation.input_splits.empty() ? 0 : 1;
+  fingerprint.has_splits = operation.extras->input_splits.empty() ? 0 : 1;
   if (has_root(collective.kind)) fingerprint.peer = collective.peer;
   if (reduces(collective.kind))
     fingerprint.reduce_operation = static_cast<std::uint8_t>(collective.reduce_operation);
@@ -232,7 +232,7 @@ void ValidatingGang::validate(const Validation& validation) {
     if (missing_ranks_ == ValidatingGangOptions::MissingRanks::named)
       side_->monitored_barrier(validation.left, MissingRanks::all);
     compare_fingerprints(validation);
-    if (!validation.operation.input_splits.empty()) compare_splits(validation);
+    if (!validation.operation.extras->input_splits.empty()) compare_splits(validation);
     return;
   } catch (const GangError& error) {
     if (error.kind() == GangErrorKind::mismatch) throw;
@@ -257,13 +257,14 @@ void ValidatingGang::compare_fingerprints(const Validation& validation) {
 // What each rank sends to another must be what the other expects.
 void ValidatingGang::compare_splits(const Validation& validation) {
   const Operation& operation = validation.operation;
-  std::vector<std::int64_t> sent(operation.input_splits.begin(), operation.input_splits.end());
+  std::vector<std::int64_t> sent(operation.extras->input_splits.begin(),
+                                 operation.extras->input_splits.end());
   std::vector<std::int64_t> announced(sent.size());
   const CallOptions options{.timeout = validation.left};
   side_->all_to_all(view(announced), view(sent), options);
   std::vector<std::uint8_t> differs(sent.size());
   for (std::size_t rank = 0; rank < sent.size(); ++rank)
-    differs[rank] = announced[rank] == operation.output_splits[rank] ? 0 : 1;
+    differs[rank] = announced[rank] == operation.extras->output_splits[rank] ? 0 : 1;
   side_->all_reduce(view(differs), ReduceOperation::max, options);
   std::vector<int> odd;
   for (std::size_t rank = 0; rank < differs.size(); ++rank)

@@ -49,7 +49,7 @@ class StepRun {
   // before it calls them dead.
   void poll(Work& work) const {
     constexpr int patience = 100;
-    const bool gives_up = site_.line % 8 != 0;
+    const bool gives_up = site_.line() % 8 != 0;
     for (int polls = 0; !work.test(); ++polls)
       if (gives_up && polls == patience) return work.wait();
   }

@@ -31,10 +31,10 @@ Buffers buffers_of(const Operation& operation, int rank) {
       if (!is_root) buffers.outputs.clear();
       return buffers;
     case OperationKind::gather:
-      buffers.outputs.assign(operation.outputs.begin(), operation.outputs.end());
+      buffers.outputs.assign(operation.extras->outputs.begin(), operation.extras->outputs.end());
       return buffers;
     case OperationKind::scatter:
-      buffers.inputs.assign(operation.inputs.begin(), operation.inputs.end());
+      buffers.inputs.assign(operation.extras->inputs.begin(), operation.extras->inputs.end());
       return buffers;
     case OperationKind::send:
       return {{operation.input}, {}};
@@ -120,11 +120,12 @@ class RemoteGang final : public Gang {
 
   Received do_run(Operation& operation) override {
     OperationMessage message = message_of(operation);
-    if (operation.created != nullptr) message.result = ++*next_group_;
+    if (operation.extras->created != nullptr) message.result = ++*next_group_;
     const std::uint32_t made = message.result;
     const OperationResult result = client_.call(std::move(message));
     const Received received = deliver(result, buffers_of(operation, rank()).outputs);
-    if (operation.created != nullptr) *operation.created = child(result.ranks, made);
+    if (operation.extras->created != nullptr)
+      *operation.extras->created = child(result.ranks, made);
     return received;
   }
 
@@ -152,24 +153,27 @@ class RemoteGang final : public Gang {
     switch (call.kind) {
       case OperationKind::all_to_all:
         message.count = operation.input.count();
-        message.first.assign(operation.input_splits.begin(), operation.input_splits.end());
-        message.second.assign(operation.output_splits.begin(), operation.output_splits.end());
+        message.first.assign(operation.extras->input_splits.begin(),
+                             operation.extras->input_splits.end());
+        message.second.assign(operation.extras->output_splits.begin(),
+                              operation.extras->output_splits.end());
         break;
       case OperationKind::all_gather:
         message.count = operation.input.count();
-        message.first.assign(operation.output_splits.begin(), operation.output_splits.end());
+        message.first.assign(operation.extras->output_splits.begin(),
+                             operation.extras->output_splits.end());
         break;
       case OperationKind::monitored_barrier:
         message.count = operation.timeout == no_timeout ? 0 : operation.timeout.count();
-        message.all_missing = operation.wait_all_ranks;
+        message.all_missing = operation.extras->wait_all_ranks;
         break;
       case OperationKind::create_gang:
-        message.label = operation.gang_options->name;
-        message.first.assign(operation.ranks.begin(), operation.ranks.end());
+        message.label = operation.extras->gang_options->name;
+        message.first.assign(operation.extras->ranks.begin(), operation.extras->ranks.end());
         break;
       case OperationKind::split:
-        message.label = operation.gang_options->name;
-        message.first = {operation.color, operation.key};
+        message.label = operation.extras->gang_options->name;
+        message.first = {operation.extras->color, operation.extras->key};
         break;
       case OperationKind::batch:
       case OperationKind::broadcast_objects:

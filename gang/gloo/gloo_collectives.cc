@@ -135,7 +135,7 @@ std::byte* GlooCollectives::scratch(std::size_t index, std::size_t bytes) {
 
 void GlooCollectives::perform(const Operation& operation) {
   const Collective& collective = operation.collective;
-  if (!operation.output_splits.empty()) return uneven_exchange(operation);
+  if (!operation.extras->output_splits.empty()) return uneven_exchange(operation);
   if (collective.kind == OperationKind::barrier || collective.count == 0)
     return barrier(tag_of(collective));
   switch (collective.kind) {
@@ -262,40 +262,40 @@ void GlooCollectives::all_gather(const Operation& operation) {
 void GlooCollectives::all_gather_to_list(const Operation& operation) {
   const std::size_t bytes = operation.input.size_bytes();
   const auto size = static_cast<std::size_t>(context_->size);
-  const bool is_direct = is_contiguous(operation.outputs);
+  const bool is_direct = is_contiguous(operation.extras->outputs);
   std::byte* const gathered =
-      is_direct ? operation.outputs.front().data() : scratch(0, size * bytes);
+      is_direct ? operation.extras->outputs.front().data() : scratch(0, size * bytes);
   gloo::AllgatherOptions options(context_);
   options.setInput(reinterpret_cast<std::uint8_t*>(operation.input.data()), bytes);
   options.setOutput(reinterpret_cast<std::uint8_t*>(gathered), size * bytes);
   options.setTag(tag_of(operation.collective));
   gloo::allgather(options);
-  if (!is_direct) copy_out(operation.outputs, gathered);
+  if (!is_direct) copy_out(operation.extras->outputs, gathered);
 }
 
 void GlooCollectives::gather(const Operation& operation) {
   const std::size_t bytes = operation.input.size_bytes();
   const auto size = static_cast<std::size_t>(context_->size);
   const bool is_root = context_->rank == operation.collective.peer;
-  const bool is_direct = is_contiguous(operation.outputs);
+  const bool is_direct = is_contiguous(operation.extras->outputs);
   std::byte* gathered = nullptr;
   gloo::GatherOptions options(context_);
   options.setInput(reinterpret_cast<std::uint8_t*>(operation.input.data()), bytes);
   if (is_root) {
-    gathered = is_direct ? operation.outputs.front().data() : scratch(0, size * bytes);
+    gathered = is_direct ? operation.extras->outputs.front().data() : scratch(0, size * bytes);
     options.setOutput(reinterpret_cast<std::uint8_t*>(gathered), size * bytes);
   }
   options.setRoot(operation.collective.peer);
   options.setTag(tag_of(operation.collective));
   gloo::gather(options);
-  if (is_root && !is_direct) copy_out(operation.outputs, gathered);
+  if (is_root && !is_direct) copy_out(operation.extras->outputs, gathered);
 }
 
 void GlooCollectives::scatter(const Operation& operation) {
   const std::size_t bytes = operation.output.size_bytes();
   gloo::ScatterOptions options(context_);
   std::vector<std::uint8_t*> inputs;
-  for (const TensorView& input : operation.inputs)
+  for (const TensorView& input : operation.extras->inputs)
     inputs.push_back(reinterpret_cast<std::uint8_t*>(input.data()));
   if (!inputs.empty()) options.setInputs(inputs, bytes);
   options.setOutput(reinterpret_cast<std::uint8_t*>(operation.output.data()), bytes);
@@ -331,12 +331,12 @@ void GlooCollectives::uneven_exchange(const Operation& operation) {
                         });
     return offsets;
   };
-  const bool gives_all = operation.input_splits.empty();
+  const bool gives_all = operation.extras->input_splits.empty();
   const std::vector<std::int64_t> whole(gives_all ? size : 0, operation.input.count());
-  const std::span<const std::int64_t> sent = gives_all ? whole : operation.input_splits;
+  const std::span<const std::int64_t> sent = gives_all ? whole : operation.extras->input_splits;
   const std::vector<std::size_t> from =
       gives_all ? std::vector<std::size_t>(size, 0) : offsets_of(sent);
-  const std::vector<std::size_t> to = offsets_of(operation.output_splits);
+  const std::vector<std::size_t> to = offsets_of(operation.extras->output_splits);
   const auto bytes_of = [width](std::span<const std::int64_t> splits, std::size_t rank) {
     return static_cast<std::size_t>(splits[rank]) * width;
   };
@@ -347,12 +347,12 @@ void GlooCollectives::uneven_exchange(const Operation& operation) {
   for (std::size_t i = 1; i < size; ++i) {
     const std::size_t destination = (own + i) % size;
     const std::size_t source = (own + size - i) % size;
-    output->recv(static_cast<int>(source), slot_for(operation.output_splits[source]), to[source],
-                 bytes_of(operation.output_splits, source));
+    output->recv(static_cast<int>(source), slot_for(operation.extras->output_splits[source]),
+                 to[source], bytes_of(operation.extras->output_splits, source));
     input->send(static_cast<int>(destination), slot_for(sent[destination]), from[destination],
                 bytes_of(sent, destination));
   }
-  if (sent[own] == operation.output_splits[own] && sent[own] > 0)
+  if (sent[own] == operation.extras->output_splits[own] && sent[own] > 0)
     std::memcpy(operation.output.data() + to[own], operation.input.data() + from[own],
                 bytes_of(sent, own));
   for (std::size_t i = 1; i < size; ++i) {

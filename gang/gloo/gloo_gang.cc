@@ -89,7 +89,7 @@ void GlooGang::perform(Operation& operation, TimePoint began) {
   if (collective.kind == OperationKind::broadcast_objects)
     return broadcast_objects(operation, call);
   if (collective.kind == OperationKind::monitored_barrier)
-    return run_monitored_barrier(*member_, call, operation.wait_all_ranks);
+    return run_monitored_barrier(*member_, call, operation.extras->wait_all_ranks);
   if (auto mismatch = own_split_mismatch(operation, rank()))
     member_->fail(call, *std::move(mismatch));
   member_->communicate(call, [this, &operation] { member_->collectives().perform(operation); });
@@ -101,8 +101,10 @@ void GlooGang::perform_alone(Operation& operation) {
     if (to.data() != from.data() && from.size_bytes() > 0)
       std::memcpy(to.data(), from.data(), from.size_bytes());
   };
-  if (!operation.outputs.empty()) return copy(operation.outputs.front(), operation.input);
-  if (!operation.inputs.empty()) return copy(operation.output, operation.inputs.front());
+  if (!operation.extras->outputs.empty())
+    return copy(operation.extras->outputs.front(), operation.input);
+  if (!operation.extras->inputs.empty())
+    return copy(operation.output, operation.extras->inputs.front());
   if (operation.output.count() > 0) copy(operation.output, operation.input);
 }
 
@@ -110,7 +112,7 @@ void GlooGang::perform_alone(Operation& operation) {
 void GlooGang::broadcast_objects(Operation& operation, const GlooCall& call) {
   const Collective& collective = operation.collective;
   const std::uint32_t tag = tag_of(collective);
-  std::vector<std::byte>& packed = *operation.packed;
+  std::vector<std::byte>& packed = *operation.extras->packed;
   std::array<std::int64_t, 2> header = {static_cast<std::int64_t>(packed.size()), collective.count};
   member_->communicate(call, [&] {
     member_->collectives().broadcast_bytes(tag, header.data(), sizeof(header), collective.peer);
@@ -124,7 +126,7 @@ void GlooGang::broadcast_objects(Operation& operation, const GlooCall& call) {
 void GlooGang::make_child(const Operation& operation, const GlooCall& call) {
   member_->require_intact(call);
   const auto child = make_child_member(*member_, call, operation, children_made_++);
-  if (child != nullptr) *operation.created = std::make_shared<GlooGang>(child);
+  if (child != nullptr) *operation.extras->created = std::make_shared<GlooGang>(child);
 }
 
 std::shared_ptr<Gang> GlooGang::do_shrink(const ShrinkOptions& options, const CallSite& call_site) {

@@ -29,15 +29,16 @@ std::optional<ChildGang> agree_on_list(GlooMember& parent, const GlooCall& call,
                                        const Operation& operation) {
   const auto hash = static_cast<std::int64_t>(call.collective.detail);
   const auto said =
-      announce(parent, call, {hash, static_cast<std::int64_t>(operation.ranks.size())});
+      announce(parent, call, {hash, static_cast<std::int64_t>(operation.extras->ranks.size())});
   if (auto mismatch = list_mismatch(said)) parent.fail(call, *std::move(mismatch));
-  return child_of_list(operation.ranks, parent.rank());
+  return child_of_list(operation.extras->ranks, parent.rank());
 }
 
 std::optional<ChildGang> agree_on_colors(GlooMember& parent, const GlooCall& call,
                                          const Operation& operation) {
   std::vector<SplitPlace> places;
-  for (const auto& [color, key] : announce(parent, call, {operation.color, operation.key}))
+  for (const auto& [color, key] :
+       announce(parent, call, {operation.extras->color, operation.extras->key}))
     places.push_back({color, key});
   return child_of_split(places, parent.rank());
 }
@@ -116,13 +117,14 @@ std::shared_ptr<GlooMember> make_child_member(GlooMember& parent, const GlooCall
                                              ? agree_on_colors(parent, call, operation)
                                              : agree_on_list(parent, call, operation);
   if (!child) return nullptr;
-  const Plan plan{child_info(*parent.info(), child->members, *operation.gang_options, index),
-                  child->rank,
-                  parent.prefix() + "/" + std::to_string(index) + child->suffix,
-                  call.began,
-                  call.deadline,
-                  parent.size() > 1 ? &parent : nullptr,
-                  child->members};
+  const Plan plan{
+      child_info(*parent.info(), child->members, *operation.extras->gang_options, index),
+      child->rank,
+      parent.prefix() + "/" + std::to_string(index) + child->suffix,
+      call.began,
+      call.deadline,
+      parent.size() > 1 ? &parent : nullptr,
+      child->members};
   Attempt attempt = try_to_connect(parent.world(), plan);
   if (attempt.lost) parent.fail_lost(call, *attempt.lost, attempt.failure.reason);
   if (attempt.member == nullptr) parent.fail(call, std::move(attempt.failure));

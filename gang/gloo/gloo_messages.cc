@@ -254,7 +254,7 @@ Work GlooMessages::start(const Operation& operation) {
   const PointToPoint single = message_of(operation);
   const bool is_batch = collective.kind == OperationKind::batch;
   const std::span<const PointToPoint> entries =
-      is_batch ? operation.batch : std::span<const PointToPoint>(&single, 1);
+      is_batch ? operation.extras->batch : std::span<const PointToPoint>(&single, 1);
   for (const PointToPoint& entry : entries)
     if (entry.tag == any_tag)
       throw NotSupported(std::string(to_string(collective.kind)) + " on " +

@@ -78,7 +78,7 @@ void check_supported(const Operation& operation, int rank) {
                          ": NCCL passes messages of a rank to itself only in a batch; use another "
                          "rank, or a batch of the send and the receive");
   }
-  for (const PointToPoint& entry : operation.batch)
+  for (const PointToPoint& entry : operation.extras->batch)
     check_message(entry.kind, entry.peer, entry.tag);
 }
 
@@ -162,17 +162,19 @@ void NcclCollectives::launch(const Operation& operation) {
                           operation.collective.kind == OperationKind::broadcast_objects;
   if (!is_on_host) return launch_on_device(operation);
   Operation there = operation;
-  const auto inputs = staged(operation.inputs, true);
-  const auto outputs = staged(operation.outputs, false);
-  std::vector<PointToPoint> batch(operation.batch.begin(), operation.batch.end());
+  const auto inputs = staged(operation.extras->inputs, true);
+  const auto outputs = staged(operation.extras->outputs, false);
+  std::vector<PointToPoint> batch(operation.extras->batch.begin(), operation.extras->batch.end());
   there.input = staged_in(operation.input);
   there.output = staged_out(operation.output);
-  there.inputs = inputs;
-  there.outputs = outputs;
   for (PointToPoint& entry : batch)
     entry.tensor =
         entry.kind == OperationKind::send ? staged_in(entry.tensor) : staged_out(entry.tensor);
-  there.batch = batch;
+  OperationExtras extras = *operation.extras;
+  extras.inputs = inputs;
+  extras.outputs = outputs;
+  extras.batch = batch;
+  there.extras = &extras;
   launch_on_device(there);
 
   const auto back = [this](const Elements& to, const Elements& from) {
@@ -182,17 +184,18 @@ void NcclCollectives::launch(const Operation& operation) {
     flight_.add_copy_back({to.data(), pinned, to.size_bytes()});
   };
   back(operation.output, there.output);
-  for (std::size_t i = 0; i < outputs.size(); ++i) back(operation.outputs[i], outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) back(operation.extras->outputs[i], outputs[i]);
   for (std::size_t i = 0; i < batch.size(); ++i)
-    if (batch[i].kind == OperationKind::recv) back(operation.batch[i].tensor, batch[i].tensor);
+    if (batch[i].kind == OperationKind::recv)
+      back(operation.extras->batch[i].tensor, batch[i].tensor);
 }
 
 // -- Tensors on the device --
 
 void NcclCollectives::launch_on_device(const Operation& operation) {
   const Collective& call = operation.collective;
-  if (!operation.output_splits.empty()) return uneven_exchange(operation);
-  if (call.kind == OperationKind::batch) return messages(operation.batch);
+  if (!operation.extras->output_splits.empty()) return uneven_exchange(operation);
+  if (call.kind == OperationKind::batch) return messages(operation.extras->batch);
   if (call.kind == OperationKind::send || call.kind == OperationKind::recv) {
     const PointToPoint entry = message_of(operation);
     return messages({&entry, 1});
@@ -292,7 +295,7 @@ void NcclCollectives::all_gather_to_list(const Operation& operation) {
                .output = all,
                .count = input.count(),
                .data_type = input.type()});
-  copy_out(operation.outputs, all);
+  copy_out(operation.extras->outputs, all);
 }
 
 void NcclCollectives::gather(const Operation& operation) {
@@ -306,7 +309,7 @@ void NcclCollectives::gather(const Operation& operation) {
                .count = input.count(),
                .data_type = input.type(),
                .peer = operation.collective.peer});
-  copy_out(operation.outputs, all);
+  copy_out(operation.extras->outputs, all);
 }
 
 void NcclCollectives::scatter(const Operation& operation) {
@@ -314,8 +317,9 @@ void NcclCollectives::scatter(const Operation& operation) {
   std::byte* all = nullptr;
   if (is_root(operation)) {
     all = flight_.scratch(NcclMemory::device, output.size_bytes() * size());
-    for (std::size_t rank = 0; rank < operation.inputs.size(); ++rank)
-      copy(all + rank * output.size_bytes(), operation.inputs[rank].data(), output.size_bytes());
+    for (std::size_t rank = 0; rank < operation.extras->inputs.size(); ++rank)
+      copy(all + rank * output.size_bytes(), operation.extras->inputs[rank].data(),
+           output.size_bytes());
   }
   start_alone({.kind = OperationKind::scatter,
                .input = all,
@@ -342,29 +346,25 @@ void NcclCollectives::uneven_exchange(const Operation& operation) {
 }
 
 void NcclCollectives::exchange_pairs(const Operation& operation) {
-  const bool gives_all = operation.input_splits.empty();
-  const std::size_t width = size_bytes(operation.input.type());
+  using enum OperationKind;
+  const OperationExtras& extras = *operation.extras;
+  const bool gives_all = extras.input_splits.empty();
   const DataType type = operation.input.type();
+  const auto bytes_of = [type](std::int64_t count) {
+    return static_cast<std::size_t>(count) * size_bytes(type);
+  };
   Group group(api_);
-  std::int64_t sent = 0;
-  std::int64_t received = 0;
-  for (std::size_t rank = 0; rank < size(); ++rank) {
-    const std::int64_t to = gives_all ? operation.input.count() : operation.input_splits[rank];
-    const std::int64_t from = operation.output_splits[rank];
-    if (to > 0)
-      start({.kind = OperationKind::send,
-             .input = operation.input.data() + static_cast<std::size_t>(sent) * width,
-             .count = to,
-             .data_type = type,
-             .peer = static_cast<int>(rank)});
+  const std::byte* given = operation.input.data();
+  std::byte* got = operation.output.data();
+  for (int rank = 0; const std::int64_t from : extras.output_splits) {
+    const std::int64_t to =
+        gives_all ? operation.input.count() : extras.input_splits[static_cast<std::size_t>(rank)];
+    if (to > 0) start({.kind = send, .input = given, .count = to, .data_type = type, .peer = rank});
     if (from > 0)
-      start({.kind = OperationKind::recv,
-             .output = operation.output.data() + static_cast<std::size_t>(received) * width,
-             .count = from,
-             .data_type = type,
-             .peer = static_cast<int>(rank)});
-    if (!gives_all) sent += to;
-    received += from;
+      start({.kind = recv, .output = got, .count = from, .data_type = type, .peer = rank});
+    if (!gives_all) given += bytes_of(to);
+    got += bytes_of(from);
+    ++rank;
   }
   group.end();
 }

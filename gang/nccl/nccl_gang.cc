@@ -80,9 +80,9 @@ bool NcclGang::run_between_hosts(const Operation& operation) {
   member_->require_intact(call.purpose, call.began);
   if (makes_gang) {
     const auto child = make_child_member(*member_, call, operation, children_made_++);
-    if (child != nullptr) *operation.created = std::make_shared<NcclGang>(child);
+    if (child != nullptr) *operation.extras->created = std::make_shared<NcclGang>(child);
   } else if (kind == OperationKind::monitored_barrier) {
-    run_monitored_barrier(*member_, call, operation.wait_all_ranks);
+    run_monitored_barrier(*member_, call, operation.extras->wait_all_ranks);
   } else if (size() > 1) {
     broadcast_objects(operation);
   }
@@ -131,7 +131,7 @@ void NcclGang::broadcast_bytes(const Operation& operation, void* bytes, std::siz
 // A header goes first: the number of bytes, and of objects.
 void NcclGang::broadcast_objects(const Operation& operation) {
   const Collective& call = operation.collective;
-  std::vector<std::byte>& packed = *operation.packed;
+  std::vector<std::byte>& packed = *operation.extras->packed;
   std::array<std::int64_t, 2> header = {static_cast<std::int64_t>(packed.size()), call.count};
   broadcast_bytes(operation, header.data(), sizeof(header));
   packed.resize(static_cast<std::size_t>(header[0]));

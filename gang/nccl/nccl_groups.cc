@@ -58,10 +58,10 @@ Said meet(NcclMember& member, const NcclCall& call, std::string_view own,
 std::optional<ChildGang> agree_on_list(NcclMember& parent, const NcclCall& call,
                                        const Operation& operation) {
   std::string list = "gang ";
-  for (const int rank : operation.ranks) list += std::to_string(rank) + ",";
+  for (const int rank : operation.extras->ranks) list += std::to_string(rank) + ",";
   if (auto mismatch = list_mismatch(meet(parent, call, list)))
     parent.fail(call.purpose, call.began, *std::move(mismatch));
-  return child_of_list(operation.ranks, parent.rank());
+  return child_of_list(operation.extras->ranks, parent.rank());
 }
 
 // None for a text that no member says in split.
@@ -75,7 +75,8 @@ std::optional<SplitPlace> parse_place(const std::string& text) {
 
 std::optional<ChildGang> agree_on_colors(NcclMember& parent, const NcclCall& call,
                                          const Operation& operation) {
-  const Said said = meet(parent, call, nlohmann::json{operation.color, operation.key}.dump());
+  const Said said =
+      meet(parent, call, nlohmann::json{operation.extras->color, operation.extras->key}.dump());
   std::vector<SplitPlace> places;
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     const auto place = parse_place(*said[rank]);
@@ -214,12 +215,12 @@ std::shared_ptr<NcclMember> make_child_member(NcclMember& parent, const NcclCall
   const std::optional<ChildGang> child =
       is_split ? agree_on_colors(parent, call, operation) : agree_on_list(parent, call, operation);
   NcclSplit choice;
-  if (child) choice = {is_split ? operation.color : 0, child->rank};
+  if (child) choice = {is_split ? operation.extras->color : 0, child->rank};
   Split made = split_communicator(parent, call, choice);
   if (made.failure) parent.fail(call.purpose, call.began, *std::move(made.failure));
   if (made.communicator == nullptr) return nullptr;
   NcclMemberOptions options = parent.options();
-  options.info = child_info(*parent.info(), child->members, *operation.gang_options, index);
+  options.info = child_info(*parent.info(), child->members, *operation.extras->gang_options, index);
   options.rank = child->rank;
   options.key = parent.key() + "/" + std::to_string(index) + child->suffix;
   return make_nccl_member(std::move(options), parent.device(), std::move(made.communicator));

@@ -51,7 +51,7 @@ std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
   const std::uint64_t number = first_message + messages_++;
   if (call.kind != OperationKind::batch) return add(gang, operation, call, number).record;
   const std::uint64_t first = records_;
-  for (const PointToPoint& message : operation.batch) {
+  for (const PointToPoint& message : operation.extras->batch) {
     Collective single = call;
     single.kind = message.kind;
     single.data_type = message.tensor.type();
@@ -122,10 +122,9 @@ Dump CallRing::dump(CallTable& calls, ProgramEnd end) const {
     const Entry& entry = entries_[record % entries_.size()];
     Collective call = entry.call;
     call.label = entry.label;
-    const std::string_view file = call.call_site.file == nullptr ? "" : call.call_site.file;
     dump.calls.push_back({.record = entry.record,
                           .group = entry.gang,
-                          .call = calls.index_of(call, file),
+                          .call = calls.index_of(call, call.call_site.file()),
                           .sequence = entry.call.sequence_number,
                           .created_ns = (entry.time + options_.clock_offset).count(),
                           .state = entry.state,

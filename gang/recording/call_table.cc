@@ -20,7 +20,7 @@ void make_key(std::string& key, const Collective& call, std::string_view file) {
   append(key, call.tag);
   append(key, call.count);
   append(key, call.blocking);
-  append(key, call.call_site.line);
+  append(key, call.call_site.line());
   append(key, call.shape.dimensions());
   for (const std::int64_t extent : call.shape.extents()) append(key, extent);
   append(key, call.label.size());
@@ -46,7 +46,7 @@ std::uint32_t CallTable::index_of(const Collective& call, std::string_view file)
     Collective& copy = calls_.emplace_back(call);
     copy.sequence_number = 0;
     copy.label = kept(call.label);
-    copy.call_site = CallSite::at(kept(file).c_str(), call.call_site.line);
+    copy.call_site = CallSite::at(kept(file).c_str(), call.call_site.line());
   }
   return place->second;
 }

@@ -226,11 +226,11 @@ void Writer::write_entry(const DumpedCall& call) {
   empty_field("time_discovered_completed_ns");
   out_.text("frames");
   out_.begin_list();
-  if (*text.call_site.file != '\0') {
+  if (*text.call_site.file() != '\0') {
     out_.begin_map();
-    field("name", text.call_site.function);
-    field("filename", text.call_site.file);
-    field("line", text.call_site.line);
+    field("name", text.call_site.function());
+    field("filename", text.call_site.file());
+    field("line", text.call_site.line());
     out_.end_map();
   }
   out_.end_list();

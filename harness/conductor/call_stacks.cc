@@ -34,7 +34,7 @@ void add_stack(const StackMessage& stack, sim::BlockedCall& blocked, bool is_out
     if (stack.threads.size() > 1) blocked.call_stack.push_back({.function = thread.name + ":"});
     for (const CallSite& frame : thread.frames) {
       SourceLocation& kept = blocked.call_stack.emplace_back(location_of(frame));
-      kept.function = frame.function;
+      kept.function = frame.function();
     }
   }
   if ((blocked.location.empty() || is_outside) && !stack.threads.empty() &&

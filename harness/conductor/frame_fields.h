@@ -58,9 +58,11 @@ class Reading {
     value.assign(bytes.begin(), bytes.end());
   }
   void site(CallSite& site) {
-    site.file = texts_->keep(frame_.text());
-    site.line = frame_.number<std::uint32_t>();
-    site.function = texts_->keep(frame_.text());
+    std::string texts(frame_.text());
+    const auto line = frame_.number<std::uint32_t>();
+    texts += '\0';
+    texts += frame_.text();
+    site = CallSite::in_function(texts_->keep(texts), line);
   }
   template <std::integral Value>
   void numbers(std::vector<Value>& values) {
@@ -103,9 +105,9 @@ class Writing {
   void text(const std::string& value) { frame_.text(value); }
   void bytes(const std::vector<std::byte>& value) { frame_.bytes(value); }
   void site(const CallSite& site) {
-    frame_.text(site.file);
-    frame_.number(std::uint32_t{site.line});
-    frame_.text(site.function);
+    frame_.text(site.file());
+    frame_.number(std::uint32_t{site.line()});
+    frame_.text(site.function());
   }
   template <std::integral Value>
   void numbers(const std::vector<Value>& values) {

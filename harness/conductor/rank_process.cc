@@ -103,7 +103,7 @@ sim::Finding finding_of(FindingMessage message) {
   finding.id = std::move(message.id);
   finding.message = std::move(message.message);
   finding.ranks = std::move(message.ranks);
-  if (message.call_site.line != 0) finding.location = location_of(message.call_site);
+  if (message.call_site.line() != 0) finding.location = location_of(message.call_site);
   return finding;
 }
 

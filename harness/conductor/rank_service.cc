@@ -24,7 +24,7 @@ namespace {
   } catch (const RefusedCall&) {
     throw;
   } catch (const std::exception& other) {
-    if (call_site.line == 0) throw;
+    if (call_site.line() == 0) throw;
     throw Refused<Error>(other.what(), call_site);
   }
 }
@@ -98,7 +98,7 @@ void RankService::throw_failure() const {
     const std::string text = failure->message.empty()
                                  ? failure->type
                                  : fmt::format("{}: {}", failure->type, failure->message);
-    if (failure->call_site.line == 0) throw Error(text);
+    if (failure->call_site.line() == 0) throw Error(text);
     throw Refused<Error>(text, failure->call_site);
   }
   if (death) simulated_.die(*death);

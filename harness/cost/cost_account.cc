@@ -88,9 +88,9 @@ class CountingGang final : public ForwardingGang {
   Link message_link(const Operation& operation) const {
     if (operation.collective.kind != OperationKind::batch)
       return link_to(operation.collective.peer);
-    const bool leaves = std::ranges::any_of(operation.batch, [this](const PointToPoint& entry) {
-      return link_to(entry.peer) == Link::inter_node;
-    });
+    const bool leaves = std::ranges::any_of(
+        operation.extras->batch,
+        [this](const PointToPoint& entry) { return link_to(entry.peer) == Link::inter_node; });
     return leaves ? Link::inter_node : Link::intra_node;
   }
 
@@ -98,7 +98,7 @@ class CountingGang final : public ForwardingGang {
     const Collective& call = operation.collective;
     const auto part = call.count * static_cast<std::int64_t>(size_bytes(call.data_type));
     const bool counts_all =
-        call.kind == OperationKind::all_gather && !operation.output_splits.empty();
+        call.kind == OperationKind::all_gather && !operation.extras->output_splits.empty();
     if (counts_all) return part;
     switch (call.kind) {
       case OperationKind::reduce_scatter:
@@ -110,7 +110,7 @@ class CountingGang final : public ForwardingGang {
       case OperationKind::all_to_all:
         return static_cast<std::int64_t>(operation.input.size_bytes());
       case OperationKind::broadcast_objects:
-        return static_cast<std::int64_t>(operation.packed->size());
+        return static_cast<std::int64_t>(operation.extras->packed->size());
       case OperationKind::batch:
         return bytes_of_batch(operation);
       case OperationKind::barrier:
@@ -126,7 +126,7 @@ class CountingGang final : public ForwardingGang {
   static std::int64_t bytes_of_batch(const Operation& operation) {
     std::int64_t sent = 0;
     std::int64_t received = 0;
-    for (const PointToPoint& entry : operation.batch)
+    for (const PointToPoint& entry : operation.extras->batch)
       (entry.kind == OperationKind::send ? sent : received) +=
           static_cast<std::int64_t>(entry.tensor.size_bytes());
     return std::max(sent, received);

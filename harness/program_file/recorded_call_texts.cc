@@ -123,8 +123,7 @@ std::string RecordedCallTexts::text_of(const RecordedStep& step, int rank) const
   // What is left of making a gang is that all members meet, for the same purpose.
   const bool makes = call.kind == OperationKind::create_gang || call.kind == OperationKind::split;
   text += quoted_label(std::string(makes ? to_string(call.kind) : call.label));
-  const char* const file = call.call_site.file;
-  if (file == nullptr || *file == '\0') return text;
+  if (*call.call_site.file() == '\0') return text;
   std::string place = to_string(call.call_site);
   std::ranges::replace(place, '"', '\'');
   return text + fmt::format(" at \"{}\"", place);

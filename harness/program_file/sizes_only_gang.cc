@@ -17,23 +17,25 @@ Elements smaller(const Elements& tensor, std::int64_t unit) {
 // A call that is described as before, with an element where there were many; outlives the call.
 class SmallOperation {
  public:
-  SmallOperation(const Operation& operation, int size, MessageSizes messages) : small_(operation) {
+  SmallOperation(const Operation& operation, int size, MessageSizes messages)
+      : small_(operation), extras_(*operation.extras) {
     Collective& call = small_.collective;
     const bool has_chunks = call.kind == OperationKind::all_to_all;
     const std::int64_t unit = has_chunks ? operation.input.count() / size : call.shape.count();
     small_.input = smaller(operation.input, unit);
     small_.output = smaller(operation.output, unit);
-    for (const TensorView& input : operation.inputs)
+    for (const TensorView& input : operation.extras->inputs)
       inputs_.push_back(smaller(input, unit).as_vector());
-    for (const TensorView& output : operation.outputs)
+    for (const TensorView& output : operation.extras->outputs)
       outputs_.push_back(smaller(output, unit).as_vector());
-    for (PointToPoint message : operation.batch) {
+    for (PointToPoint message : operation.extras->batch) {
       message.tensor = smaller(message.tensor, message.tensor.count()).as_vector();
       batch_.push_back(message);
     }
-    small_.inputs = inputs_;
-    small_.outputs = outputs_;
-    small_.batch = batch_;
+    extras_.inputs = inputs_;
+    extras_.outputs = outputs_;
+    extras_.batch = batch_;
+    small_.extras = &extras_;
     small_.guarded = {};
     const bool is_message = call.kind == OperationKind::send || call.kind == OperationKind::recv;
     if (is_message && messages == MessageSizes::unknown) call.count = 1;
@@ -43,6 +45,7 @@ class SmallOperation {
 
  private:
   Operation small_;
+  OperationExtras extras_;
   std::vector<TensorView> inputs_;
   std::vector<TensorView> outputs_;
   std::vector<PointToPoint> batch_;

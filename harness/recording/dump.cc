@@ -72,7 +72,11 @@ class DumpReader : ValueReader {
   void read_peer(std::string_view text, Collective& call) const;
   void read_tensors(const Value& entry, Collective& call);
   void read_type(const Value& entry, bool is_input, Collective& call);
-  std::string_view read_place(const Value& entry, std::uint32_t& line);
+  struct Place {
+    std::string_view file;  // empty: none
+    std::uint32_t line = 0;
+  };
+  Place read_place(const Value& entry);
   void read_own(const Value& entry, DumpedCall& read, Collective& call);
   void merge(const DumpedCall& read);
 
@@ -263,8 +267,8 @@ void DumpReader::read_tensors(const Value& entry, Collective& call) {
 }
 
 // The file and line of the first frame outside torch, else of the first one.
-std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line) {
-  std::string_view first;
+DumpReader::Place DumpReader::read_place(const Value& entry) {
+  Place first;
   const Value* frames = find(entry, fields_.frames);
   if (frames == nullptr) return first;
   for (const Value& frame : items(*frames)) {
@@ -272,10 +276,9 @@ std::string_view DumpReader::read_place(const Value& entry, std::uint32_t& line)
     const std::optional<std::int64_t> number = number_in(find(frame, fields_.line));
     if (file.empty() || !number || *number < 0) continue;
     const bool is_own = is_of_torch(file);
-    if (is_own && !first.empty()) continue;
-    first = file;
-    line = static_cast<std::uint32_t>(
-        std::min<std::int64_t>(*number, std::numeric_limits<std::uint32_t>::max()));
+    if (is_own && !first.file.empty()) continue;
+    first = {file, static_cast<std::uint32_t>(
+                       std::min<std::int64_t>(*number, std::numeric_limits<std::uint32_t>::max()))};
     if (!is_own) break;
   }
   return first;
@@ -338,7 +341,8 @@ void DumpReader::read_entry(const Value& entry) {
   read.created_ns = number_in(find(entry, fields_.created)).value_or(0);
   read_tensors(entry, call);
   read_own(entry, read, call);
-  const std::string_view file = read_place(entry, call.call_site.line);
+  const auto [file, line] = read_place(entry);
+  call.call_site = CallSite::at("", line);
   read.call = calls_.index_of(call, file);
   merge(read);
 }
@@ -362,7 +366,7 @@ void DumpReader::merge(const DumpedCall& read) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   sum.count = call.count > most - sum.count ? most : sum.count + call.count;
   sum.shape = Shape::vector(sum.count);
-  last->call = calls_.index_of(sum, sum.call_site.file);
+  last->call = calls_.index_of(sum, sum.call_site.file());
 }
 
 }  // namespace

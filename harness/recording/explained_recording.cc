@@ -16,7 +16,7 @@ namespace {
 
 SourceLocation place_of(const Recording& recording, const RankCall& call) {
   const CallSite& site = recording.calls[call.call].call_site;
-  return *site.file == '\0' ? SourceLocation() : location_of(site);
+  return *site.file() == '\0' ? SourceLocation() : location_of(site);
 }
 
 // The first open call of each rank, in their order.

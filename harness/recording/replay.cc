@@ -76,17 +76,18 @@ class ReplayedRank {
     batch.collective.kind = OperationKind::batch;
     batch.collective.peer = no_rank;
     batch.collective.count = static_cast<std::int64_t>(messages.size());
-    batch.batch = messages;
-    post(batch, calls_[places.front()]);
+    OperationExtras extras{.batch = messages};
+    post(batch, extras, calls_[places.front()]);
   }
 
   void start(std::uint32_t place) {
     Operation operation;
     operation.collective = recording_.calls[calls_[place].call];
-    post(operation, calls_[place]);
+    OperationExtras extras;
+    post(operation, extras, calls_[place]);
   }
 
-  void post(Operation& operation, const RankCall& call) {
+  void post(Operation& operation, OperationExtras& extras, const RankCall& call) {
     operation.timeout = no_timeout;
     const TensorView nothing{nullptr, operation.collective.data_type, Shape::vector(0)};
     operation.input = operation.output = nothing;
@@ -97,8 +98,9 @@ class ReplayedRank {
     if (is_point_to_point(described.kind) && described.kind != OperationKind::batch && !has_sizes_)
       described.count = 0;
     if (described.kind == OperationKind::scatter && described.peer == gang.rank())
-      operation.inputs = inputs;
-    if (described.kind == OperationKind::broadcast_objects) operation.packed = &packed_;
+      extras.inputs = inputs;
+    if (described.kind == OperationKind::broadcast_objects) extras.packed = &packed_;
+    operation.extras = &extras;
     // Gangs are made already: what is left of this is that all members meet.
     if (described.kind == OperationKind::create_gang || described.kind == OperationKind::split) {
       described.label = to_string(described.kind);

@@ -239,7 +239,7 @@ Received ObservedGang::run_under_faults(Operation& operation) {
   // Trigger a fault that did not strike because the operation failed or had too few messages.
   interference.inside(pending, {.inside = faults.inside});
   if (error != nullptr) std::rethrow_exception(error);
-  if (pending.faults.corrupted_by >= 0) interference.corrupt_result(pending);
+  if (pending.faults().corrupted_by >= 0) interference.corrupt_result(pending);
   interference.after(pending, faults);
   abort_as_told();
   return pending.received;

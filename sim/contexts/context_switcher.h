@@ -29,9 +29,6 @@ class ContextSwitcher {
   // The same, but nothing will ever switch to `from` again. Its stack stays as it is, for good:
   // what is on it is never destroyed.
   [[noreturn]] virtual void leave_behind(Task& from, Task& to) = 0;
-
-  // A hint: the task with this id will go on soon.
-  virtual void expect(TaskId) noexcept {}
 };
 
 // On one OS thread per task.

@@ -44,7 +44,9 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
   }
   pool_ = own_pool_ ? own_pool_.get() : &pool_of_this_thread(stack_bytes);
   // Small worlds stay in the caches anyway.
-  if (expected_tasks > 512) frames_.resize(expected_tasks);
+  if (expected_tasks > 512)
+    frames_.resize(expected_tasks, reinterpret_cast<const std::byte*>(this));
+  noted_frames_ = static_cast<TaskId>(frames_.size());
 }
 
 FiberSwitcher::~FiberSwitcher() {
@@ -58,20 +60,6 @@ void FiberSwitcher::leave_behind(Task& from, Task& to) {
   has_left_behind_ = true;
   jump(from, to);
   invariant_broken("a context that was left behind has been resumed", __FILE__, __LINE__);
-}
-
-void FiberSwitcher::expect(TaskId task) noexcept {
-  // In a large world a stack has left the caches since its task last ran, and waiting for it would
-  // be most of the cost of a switch.
-  if (task >= frames_.size() || frames_[task] == nullptr) return;
-  constexpr std::ptrdiff_t line_bytes = 64;
-  // What a call that blocks has of it; more would fill the queues for lines that nobody uses.
-  constexpr std::ptrdiff_t lines_below = 5;
-  constexpr std::ptrdiff_t lines = 10;
-  const std::byte* frame = frames_[task] - lines_below * line_bytes;
-#pragma GCC unroll 10
-  for (std::ptrdiff_t line = 0; line < lines; ++line)
-    __builtin_prefetch(frame + line * line_bytes, 1);
 }
 
 void FiberSwitcher::prepare(Task& task) {
@@ -91,9 +79,9 @@ void FiberSwitcher::live() noexcept {
   if (next.resume_point == nullptr) prepare(next);
   *locals_ = next.locals;
   std::memcpy(exception_state_, next.exception_state.data(), sizeof next.exception_state);
-  previous_ = nullptr;
+  previous_ = &ended_;
   pool_->give_back(stack);  // whoever takes it comes after the last use here
-  switch_context(std::exchange(next.resume_point, nullptr), this);
+  switch_context(next.resume_point, this);
   invariant_broken("a context that has ended has been resumed", __FILE__, __LINE__);
 }
 

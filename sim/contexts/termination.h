@@ -20,7 +20,10 @@ class TerminationTarget {
 };
 
 // Of the calling thread; null outside of every TerminationScope.
-extern constinit thread_local TerminationTarget* termination_target;
+// Every call to a gang reads it, so it takes some of the room that a process keeps for variables
+// that are found without a call: also where gangsim is part of a shared library.
+extern constinit thread_local TerminationTarget* termination_target
+    [[gnu::tls_model("initial-exec")]];
 
 // While it lives, a std::terminate or std::exit on the calling OS thread goes to `target`, as far
 // as that carries its caller. Installs a terminate handler for the process, which passes everything

@@ -4,7 +4,7 @@ namespace gang::sim {
 
 Awaited Awaiting::await(const AwaitedMessage& message, const std::function<bool()>& has_come,
                         TimePoint deadline) {
-  const Wait wait{.reason = Wait::Reason::message, .message = &message};
+  const Wait wait{.reason = Wait::Reason::message, .target = &message};
   while (!has_come()) {
     if (engine_.now() >= deadline) return Awaited::too_late;
     Task& self = engine_.current();

@@ -80,7 +80,10 @@ class Choices {
   }
 
   // Counts a choice among `runnable` contexts, if that is one.
-  void count(std::size_t runnable) noexcept { count_ += runnable > 1 ? 1 : 0; }
+  void count(std::size_t runnable) noexcept {
+    if (runnable > 1) [[likely]]
+      ++count_;
+  }
   std::uint64_t counted() const noexcept { return count_; }
 
   // One of `ways`, which a Guide that leads the run tries all (Guide::pick); otherwise drawn, as

@@ -75,9 +75,8 @@ void Engine::poll(PendingOperation* pending) {
   Task& self = current();
   if (self.has_asked_time) choices_.note_choice_point(Unguided::clock);
   polls_.add(self.id, std::exchange(self.has_asked_time, false));
-  const std::size_t polled = pending != nullptr ? 1 : 0;
   self.is_polling = true;
-  block(self, Wait{Wait::Reason::poll, std::span(&pending, polled)});
+  block(self, Wait{Wait::Reason::poll, pending});
 }
 
 // Which of those that can run does, where this does not follow from their ids alone.
@@ -188,7 +187,7 @@ bool Engine::resume(std::vector<TaskId>& waiting) {
   for (const TaskId id : waiting) {
     contexts_[id].is_polling = false;
     if (contexts_[id].wait == nullptr) continue;
-    make_runnable(contexts_[id]);
+    wake_after_progress(contexts_[id]);
     has_resumed = true;
   }
   waiting.clear();
@@ -235,7 +234,7 @@ void sleep_in(Engine& engine, Duration duration) {
   if (duration == Duration::zero()) return;
   Task& self = engine.current();
   const TimePoint now = engine.now();
-  const TimePoint end = duration >= TimePoint::max() - now ? TimePoint::max() : now + duration;
+  const TimePoint end = deadline_after(now, duration);
   do {
     engine.clock().wake_at(end, self);
     engine.block(self, Wait{Wait::Reason::sleep});

@@ -72,7 +72,7 @@ class Engine final : public TaskRunner {
   // RunOver if the run ends first.
   template <bool is_plain = false>
   [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
-    check_running();
+    if (!is_plain) check_running();
     block_quietly<is_plain>(self, wait);
     if (is_over_) [[unlikely]]
       ends_.leave(self);
@@ -91,9 +91,20 @@ class Engine final : public TaskRunner {
   void wake(Task& task) {
     if (task.wait == nullptr) return;
     polls_.note_progress();
+    wake_after_progress(task);
+  }
+
+  // The same, after note_progress.
+  template <bool is_plain = false>
+  [[gnu::always_inline]] void wake_after_progress(Task& task) {
+    if (task.wait == nullptr) return;
     if (task.is_polling) [[unlikely]]
       polls_.remove(task);  // what it polls has ended by itself
-    make_runnable(task);
+    task.wait = nullptr;
+    if (!is_plain && parallel_ != nullptr) [[unlikely]]
+      parallel_->wake(task);
+    else
+      runnable_.insert(task.id);
   }
 
   // Lets other contexts run first if the scheduler may switch at every call.
@@ -103,7 +114,10 @@ class Engine final : public TaskRunner {
   // of `pending`, if that is not null.
   void poll(PendingOperation* pending);
 
-  TimePoint now() const noexcept { return clock_.now(); }
+  template <bool is_plain = false>
+  TimePoint now() const noexcept {
+    return is_plain ? clock_.virtual_now() : clock_.now();
+  }
 
   // Throws RunOver if the run is over: nothing may be posted any more.
   void check_running() {
@@ -145,7 +159,7 @@ class Engine final : public TaskRunner {
   [[gnu::always_inline]] void suspend(Task& self) {
     if (!is_plain && parallel_ != nullptr) [[unlikely]]
       return parallel_->suspend(self);
-    Task& next = pick_next(self.id);
+    Task& next = pick_next<is_plain>(self.id);
     if (&next != &self) switch_to<is_plain>(self, next);
   }
   template <bool is_plain = false>
@@ -156,24 +170,18 @@ class Engine final : public TaskRunner {
     else
       switcher_->switch_to(from, to);
   }
-  void make_runnable(Task& task) {
-    task.wait = nullptr;
-    if (parallel_ != nullptr) [[unlikely]]
-      parallel_->wake(task);
-    else
-      runnable_.insert(task.id);
-  }
+  template <bool are_calls_plain = false>
   [[gnu::always_inline]] Task& pick_next(TaskId after) {
-    while (runnable_.empty()) on_idle();
+    while (runnable_.empty()) [[unlikely]]
+      on_idle();
     if (steps_.step()) [[unlikely]]
       stop();
     choices_.count(runnable_.size());
-    const bool is_plain = is_plain_;
+    const bool is_plain = are_calls_plain || is_plain_;
     const TaskId chosen = is_plain ? runnable_.take_next_after(after) : choose(after);
     if (!is_plain) runnable_.remove(chosen);
     // Of two that will run soon, the nearer one has been announced before.
-    if (expects_ && runnable_.size() > 2 && chosen + 1 < contexts_.world_size())
-      switcher_->expect(runnable_.next_after(chosen + 1));
+    if (expects_) fibers_->expect(runnable_.second_after(chosen));
     return contexts_[chosen];
   }
   TaskId choose(TaskId after);
@@ -190,7 +198,7 @@ class Engine final : public TaskRunner {
   // Round robin, which nobody watches or records.
   bool is_plain_ = false;
   bool are_calls_plain_ = false;
-  bool expects_ = false;  // tells the switcher which task comes next
+  bool expects_ = false;  // tells the fibers which task comes soon
   ContextTable contexts_;
   ContextEnds ends_;
   RunnableSet runnable_;

@@ -60,8 +60,7 @@ class SimulatedMutex final : public RuntimeMutex {
       throw InvalidOperation("one thread locked a mutex twice; mutexes are not recursive");
     while (holder_ != nullptr) {
       waiting_.push_back(&self);
-      Wait wait{Wait::Reason::mutex};
-      wait.holder = holder_;
+      const Wait wait{Wait::Reason::mutex, holder_};
       if (Guide* guide = engine_.choices().guide()) guide->wants(key_);
       engine_.block(self, wait);
     }
@@ -123,8 +122,7 @@ class SimulatedCondition final : public RuntimeCondition {
 
   bool wait_for(std::unique_lock<RuntimeMutex>& lock, Duration timeout) override {
     const Engine::Guard guard(engine_);
-    const TimePoint now = engine_.now();
-    return wait_until(lock, timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout);
+    return wait_until(lock, deadline_after(engine_.now(), timeout));
   }
 
   void notify_one() override { notify(1); }
@@ -233,8 +231,7 @@ class SimulatedThread final : public RuntimeThread {
  private:
   // The contexts of a run that is over still end one by one, so this is waited for even then.
   void await() noexcept {
-    Wait wait{Wait::Reason::join};
-    wait.joined = &task_;
+    const Wait wait{Wait::Reason::join, &task_};
     Task& self = engine_.current();
     while (!task_.is_done) {
       task_.further->joiner = &self;

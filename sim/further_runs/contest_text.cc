@@ -11,7 +11,7 @@ namespace gang::sim {
 namespace {
 
 std::string place_of(const Access& access) {
-  return access.site.line == 0 ? "" : fmt::format(" ({})", gang::to_string(access.site));
+  return access.site.line() == 0 ? "" : fmt::format(" ({})", gang::to_string(access.site));
 }
 
 // "rank 1", "'loader' of rank 1".
@@ -126,11 +126,11 @@ std::string to_text(const Contest& contest) {
                          context_of(second, second_name),
                          second.mode == AccessMode::write ? "met its fault" : "went on");
     case AccessKind::call:
-      if (first.mode != second.mode && first.site.line == 0)
+      if (first.mode != second.mode && first.site.line() == 0)
         return fmt::format("{} broke the gang before the call of {}{}",
                            context_of(first, first_name), context_of(second, second_name),
                            place_of(second));
-      if (first.mode != second.mode && second.site.line == 0)
+      if (first.mode != second.mode && second.site.line() == 0)
         return fmt::format("{} called the gang{} before {} broke it", context_of(first, first_name),
                            place_of(first), context_of(second, second_name));
       break;

@@ -63,7 +63,8 @@ Elements result_of(const Operation& operation, int member) {
   if (call.kind == OperationKind::broadcast && call.peer == member) return {};
   if (call.kind == OperationKind::send || call.kind > OperationKind::recv) return {};
   if (operation.output.size_bytes() != 0) return operation.output;
-  return operation.outputs.empty() ? Elements{} : Elements(operation.outputs.front());
+  return operation.extras->outputs.empty() ? Elements{}
+                                           : Elements(operation.extras->outputs.front());
 }
 
 bool keeps_input(const Operation& operation, int member) {

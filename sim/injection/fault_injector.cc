@@ -145,7 +145,7 @@ void FaultInjector::meet(Task& task, ArmedFault& fault, GangState& gang, const O
 void FaultInjector::inside(PendingOperation& pending, const CallFaults& faults) {
   Task& task = *pending.task;
   if (faults.result != nullptr)
-    pending.faults.corrupted_by =
+    pending.make_extras().faults.corrupted_by =
         static_cast<std::int32_t>(faults.result - of(task.rank->rank)->armed.data());
   if (faults.inside != nullptr) strike(task, *faults.inside);
 }
@@ -174,7 +174,7 @@ void FaultInjector::abort_gang(ArmedFault& fault, GangState& gang, const std::st
 
 void FaultInjector::corrupt_result(const PendingOperation& pending) {
   RankFaults* own = of(pending.task->rank->rank);
-  ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.faults.corrupted_by)];
+  ArmedFault& fault = own->armed[static_cast<std::size_t>(pending.faults().corrupted_by)];
   record_.fire(fault, fmt::format("rank {} {}", fault.rank, verb_of(fault.fault->kind)),
                place_of("in", *pending.gang, pending.call()));
   corrupt(result_of(*pending.operation, pending.member), fault.fault->corruption, record_.stream());

@@ -13,9 +13,7 @@
 
 namespace gang::sim {
 
-TimePoint later(TimePoint time, Duration by) noexcept {
-  return by >= TimePoint::max() - time ? TimePoint::max() : time + by;
-}
+TimePoint later(TimePoint time, Duration by) noexcept { return deadline_after(time, by); }
 
 std::string_view verb_of(FaultKind kind) {
   static constexpr auto verbs = names_in_order<FaultKind>(

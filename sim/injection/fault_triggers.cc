@@ -17,12 +17,12 @@ bool fits(World& world, const ArmedFault& fault, const GangState& gang, const Co
   }
   const Wait* wait = world.engine.contexts().program_of(*trigger.while_rank).wait;
   if (wait == nullptr) return false;
-  if (wait->message != nullptr && wait->message->call() != nullptr) {
-    if (trigger.during && *trigger.during != wait->message->call()->kind) return false;
-    return trigger.gang.empty() || trigger.gang == wait->message->gang()->name;
+  if (wait->message() != nullptr && wait->message()->call() != nullptr) {
+    if (trigger.during && *trigger.during != wait->message()->call()->kind) return false;
+    return trigger.gang.empty() || trigger.gang == wait->message()->gang()->name;
   }
-  if (wait->operations.empty()) return false;
-  const PendingOperation& pending = *wait->operations.front();
+  if (wait->operations().empty()) return false;
+  const PendingOperation& pending = *wait->operations().front();
   if (trigger.during && *trigger.during != pending.call().kind) return false;
   return trigger.gang.empty() || trigger.gang == pending.gang->info->name;
 }

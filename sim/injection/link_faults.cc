@@ -35,9 +35,10 @@ void LinkFaults::heal(int rank) { is_healed_[static_cast<std::size_t>(rank)] = t
 
 void LinkFaults::copy_late(PendingOperation& pending, const CallFaults& faults) {
   if (faults.late == nullptr) return;
-  pending.faults.read_at = later(world_.engine.now(), faults.late->fault->delay->least);
-  last_late_copy_ = std::max(last_late_copy_, pending.faults.read_at);
-  record_.schedule(pending.faults.read_at, FaultAct::release, *faults.late);
+  const TimePoint read_at = later(world_.engine.now(), faults.late->fault->delay->least);
+  pending.make_extras().faults.read_at = read_at;
+  last_late_copy_ = std::max(last_late_copy_, read_at);
+  record_.schedule(read_at, FaultAct::release, *faults.late);
 }
 
 void LinkFaults::send_late(const Task& task, const CallFaults& faults) {
@@ -77,7 +78,7 @@ bool LinkFaults::crosses(const ArmedFault& link, int from, int to) const {
 
 // Whether a member's contribution may not be read yet.
 bool LinkFaults::copies_late(const PendingOperation* member) const {
-  return member != nullptr && member->faults.read_at > world_.engine.now();
+  return member != nullptr && member->faults().read_at > world_.engine.now();
 }
 
 // Whether `gang` has members at both ends.

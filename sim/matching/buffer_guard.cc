@@ -26,12 +26,13 @@ std::string source_line_of(const FenceAccess& access) {
 std::string call_text(const PendingOperation& pending) {
   const CallSite& call_site = pending.call().call_site;
   const std::string call = to_string(describe(pending.call(), *pending.gang->info));
-  return call_site.line == 0 ? call : fmt::format("{} (called at {})", call, to_string(call_site));
+  return call_site.line() == 0 ? call
+                               : fmt::format("{} (called at {})", call, to_string(call_site));
 }
 
 bool has_lists(const Operation& operation) noexcept {
-  return !operation.inputs.empty() || !operation.outputs.empty() || !operation.batch.empty() ||
-         !operation.guarded.empty();
+  return !operation.extras->inputs.empty() || !operation.extras->outputs.empty() ||
+         !operation.extras->batch.empty() || !operation.guarded.empty();
 }
 
 }  // namespace

@@ -110,11 +110,11 @@ bool BufferGuard::any_region(const Visit& visit) const {
 template <typename Visit>
 bool BufferGuard::any_listed_region(const Visit& visit) const {
   const Operation& operation = *pending_.operation;
-  for (const TensorView& input : operation.inputs)
+  for (const TensorView& input : operation.extras->inputs)
     if (visit(input, false)) return true;
-  for (const TensorView& output : operation.outputs)
+  for (const TensorView& output : operation.extras->outputs)
     if (visit(output, true)) return true;
-  for (const PointToPoint& entry : operation.batch)
+  for (const PointToPoint& entry : operation.extras->batch)
     if (visit(entry.tensor, entry.kind == OperationKind::recv)) return true;
   for (const TensorView& region : operation.guarded)
     if (visit(region, false)) return true;

@@ -28,9 +28,9 @@ std::optional<CallParting> parting_of(const CallPlaces& places, OperationKind ki
                       .other_place = {},
                       .is_elsewhere = {}};
   for (const CallSite& site : places.by_member) {
-    if (site.line == 0) return std::nullopt;
+    if (site.line() == 0) return std::nullopt;
     const bool is_elsewhere = !(site == parting.place);
-    if (is_elsewhere && parting.other_place.line == 0) parting.other_place = site;
+    if (is_elsewhere && parting.other_place.line() == 0) parting.other_place = site;
     if (is_elsewhere && !(site == parting.other_place)) return std::nullopt;
     parting.is_elsewhere.push_back(is_elsewhere);
   }

@@ -162,16 +162,17 @@ void all_gather(Members members) {
 }
 
 void gather_to_list(const Operation& receiver, std::span<const std::byte> all) {
-  if (receiver.outputs.empty()) return;
-  const std::size_t bytes = all.size() / receiver.outputs.size();
-  for (std::size_t i = 0; i < receiver.outputs.size(); ++i)
-    copy_bytes(receiver.outputs[i].data(), all.data() + i * bytes, bytes);
+  if (receiver.extras->outputs.empty()) return;
+  const std::size_t bytes = all.size() / receiver.extras->outputs.size();
+  for (std::size_t i = 0; i < receiver.extras->outputs.size(); ++i)
+    copy_bytes(receiver.extras->outputs[i].data(), all.data() + i * bytes, bytes);
 }
 
 void scatter(Members members) {
   const Operation& source = operation_of(members, root_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
-    copy_bytes(output_of(members, i), source.inputs[i].data(), source.inputs[i].size_bytes());
+    copy_bytes(output_of(members, i), source.extras->inputs[i].data(),
+               source.extras->inputs[i].size_bytes());
 }
 
 // The elements to or from `rank`: `even` without splits.
@@ -191,7 +192,7 @@ void all_to_all(Members members) {
     const std::int64_t even = sender.input.count() / static_cast<std::int64_t>(ranks);
     const std::byte* next = part;
     for (std::size_t to = 0; to < ranks; ++to) {
-      const std::int64_t share = share_of(sender.input_splits, even, to);
+      const std::int64_t share = share_of(sender.extras->input_splits, even, to);
       const std::size_t bytes = static_cast<std::size_t>(share) * width;
       copy_bytes(ends[to], next, bytes);
       ends[to] += bytes;
@@ -208,9 +209,9 @@ void broadcast(Members members) {
 }
 
 void broadcast_objects(Members members) {
-  const std::vector<std::byte>& source = *operation_of(members, root_of(members)).packed;
+  const std::vector<std::byte>& source = *operation_of(members, root_of(members)).extras->packed;
   for (PendingOperation* member : members)
-    if (member->operation->packed != &source) *member->operation->packed = source;
+    if (member->operation->extras->packed != &source) *member->operation->extras->packed = source;
 }
 
 }  // namespace
@@ -258,7 +259,7 @@ bool has_pairwise_mismatch(const MatchSlot& slot) {
   // Where all are even, each only needs to be compared with the first.
   const bool is_even = std::ranges::all_of(members, [ranks, even](const PendingOperation* member) {
     const Operation& operation = *member->operation;
-    return operation.input_splits.empty() && operation.output_splits.empty() &&
+    return operation.extras->input_splits.empty() && operation.extras->output_splits.empty() &&
            operation.input.count() / ranks == even && operation.output.count() / ranks == even;
   });
   if (is_even) return false;
@@ -266,8 +267,8 @@ bool has_pairwise_mismatch(const MatchSlot& slot) {
     const Operation& sender = operation_of(members, from);
     for (std::size_t to = 0; to < members.size(); ++to) {
       const Operation& receiver = operation_of(members, to);
-      if (share_of(sender.input_splits, sender.input.count() / ranks, to) !=
-          share_of(receiver.output_splits, receiver.output.count() / ranks, from))
+      if (share_of(sender.extras->input_splits, sender.input.count() / ranks, to) !=
+          share_of(receiver.extras->output_splits, receiver.output.count() / ranks, from))
         return true;
     }
   }

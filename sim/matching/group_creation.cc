@@ -13,7 +13,7 @@ namespace {
 std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, const MatchSlot& slot,
                                       std::span<const int> members) {
   const auto first = static_cast<std::size_t>(members.front());
-  const GangOptions& options = *slot.members[first]->operation->gang_options;
+  const GangOptions& options = *slot.members[first]->operation->extras->gang_options;
   GangInfo info;
   info.name =
       options.name.empty() ? default_child_name(*parent.info, parent.children_made) : options.name;
@@ -43,8 +43,9 @@ void split(Matching& matching, GangState& parent, MatchSlot& slot) {
   std::vector<Place> places;
   places.reserve(slot.members.size());
   for (const PendingOperation* member : slot.members)
-    if (member->operation->color != no_color)
-      places.push_back({member->operation->color, member->operation->key, member->member});
+    if (member->operation->extras->color != no_color)
+      places.push_back(
+          {member->operation->extras->color, member->operation->extras->key, member->member});
   std::sort(places.begin(), places.end());
   std::vector<int> members;
   for (std::size_t begin = 0; begin < places.size();) {
@@ -65,7 +66,8 @@ void make_children(Matching& matching, GangState& parent, MatchSlot& slot) {
   if (operation.collective.kind == OperationKind::split)
     split(matching, parent, slot);
   else
-    seat(slot, make_child(matching, parent, slot, operation.ranks), operation.ranks);
+    seat(slot, make_child(matching, parent, slot, operation.extras->ranks),
+         operation.extras->ranks);
   ++parent.children_made;
 }
 
@@ -74,7 +76,7 @@ void take_seat(World& world, PendingOperation& pending, ChildSeat seat) {
   const int rank = pending.task->rank->rank;
   auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, world.rank(rank));
   gang->set_made_at(pending.call().call_site);
-  *pending.operation->created = std::move(gang);
+  *pending.operation->extras->created = std::move(gang);
 }
 
 }  // namespace gang::sim

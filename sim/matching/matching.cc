@@ -116,7 +116,8 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
                       "operations of a gang completed out of order");
     return;
   }
-  if (slot.is_mismatched || has_pairwise_mismatch(slot)) [[unlikely]] {
+  const bool is_pairwise = slot.members.front()->call().kind == OperationKind::all_to_all;
+  if (slot.is_mismatched || (is_pairwise && has_pairwise_mismatch(slot))) [[unlikely]] {
     slot.is_mismatched = true;
     mismatches_.add(gang);
     return;
@@ -190,8 +191,13 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   }
   slot.is_complete = true;
   slot.departures_left = slot.size;
-  for (const Seat& seat : std::span(slot.seats.data(), slot.size))
-    engine_.wake(*seat.waiter);  // each member has a waiter: all block
+  const auto wake_members = [&]<bool is_plain>(std::bool_constant<is_plain>) {
+    Engine& engine = engine_;
+    for (const Seat& seat : std::span(slot.seats.data(), slot.size))
+      engine.wake_after_progress<is_plain>(*seat.waiter);  // each has one: all block
+  };
+  engine_.note_progress();
+  engine_.are_calls_plain() ? wake_members(std::true_type()) : wake_members(std::false_type());
   return true;
 }
 
@@ -210,7 +216,7 @@ void Matching::end_and_tell(PendingOperation& pending, PendingStatus status) {
   const bool failed = status == PendingStatus::failed;
   if (pending.batch != nullptr) {
     PendingOperation& batch = *pending.batch;
-    if (!batch.has_ended() && (failed || --batch.entries_left == 0)) end(batch, status);
+    if (!batch.has_ended() && (failed || --batch.entries()->left == 0)) end(batch, status);
     return;
   }
   if (recorder_.is_recording()) [[unlikely]]

@@ -45,9 +45,11 @@ class Matching {
   }
 
   // Takes the result that an ended operation left for its rank; throws its GangError if it failed.
+  // `is_plain`: nobody looks at `pending` afterwards.
+  template <bool is_plain = false>
   Received take(PendingOperation& pending) {
     if (pending.slot != nullptr)
-      take_from_slot(pending);
+      take_from_slot<is_plain>(pending);
     else if (pending.status == PendingStatus::failed) [[unlikely]]
       throw_failure(pending);
     return pending.received;
@@ -99,14 +101,19 @@ class Matching {
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
   bool complete_inline(GangState& gang, MatchSlot& slot);
+  template <bool is_plain>
   void take_from_slot(PendingOperation& pending) {
     MatchSlot& slot = *pending.slot;
-    pending.slot = nullptr;
-    pending.status = PendingStatus::complete;
-    if (!slot.children.empty()) [[unlikely]]
+    if (!is_plain) {
+      pending.slot = nullptr;
+      pending.status = PendingStatus::complete;
+    }
+    if (slot.result_bytes != 0) {
+      if (pending.operation->output.data() != nullptr)
+        copy_few(pending.operation->output.data(), slot.result.data(), slot.result_bytes);
+    } else if (!slot.children.empty()) [[unlikely]] {
       take_child(pending, slot);
-    if (slot.result_bytes != 0 && pending.operation->output.data() != nullptr)
-      copy_few(pending.operation->output.data(), slot.result.data(), slot.result_bytes);
+    }
     if (--slot.departures_left == 0) pending.gang->recycle(slot);
   }
   void take_child(PendingOperation& pending, MatchSlot& slot);

@@ -74,9 +74,9 @@ void MessageMatching::post(PendingOperation& pending) {
 }
 
 void MessageMatching::post_batch(PendingOperation& batch) {
-  if (!batch.entries) expand_batch(batch);
-  auto& entries = batch.entries->pendings;
-  batch.entries_left = static_cast<std::uint32_t>(entries.size());
+  if (!batch.entries()) expand_batch(batch);
+  auto& entries = batch.entries()->pendings;
+  batch.entries()->left = static_cast<std::uint32_t>(entries.size());
   if (entries.empty()) return matching_.end(batch, PendingStatus::complete);
   for (PendingOperation& entry : entries) {
     if (batch.has_ended()) return;  // an entry has broken the gang
@@ -96,8 +96,8 @@ void MessageMatching::note_choice(Mailbox& mailbox, const PendingOperation& rece
 
 bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
   const LinkFate fate = world_.interference->links().fate_of(send);
-  TimePoint until = std::max(fate.until, send.faults.read_at);
-  bool is_held = fate.kind == LinkFate::Kind::is_held || send.faults.read_at > engine_.now();
+  TimePoint until = std::max(fate.until, send.faults().read_at);
+  bool is_held = fate.kind == LinkFate::Kind::is_held || send.faults().read_at > engine_.now();
   // A message does not overtake an earlier one of its link.
   for (const HeldSend& held : mailbox.held) {
     if (held.send->member != send.member) continue;
@@ -108,7 +108,8 @@ bool MessageMatching::meets_fault(Mailbox& mailbox, PendingOperation& send) {
     matching_.end(send, PendingStatus::complete);
     return true;
   }
-  if (fate.kind == LinkFate::Kind::passes) send.faults.corruptor = fate.fault;
+  if (fate.kind == LinkFate::Kind::passes && fate.fault != send.faults().corruptor)
+    send.make_extras().faults.corruptor = fate.fault;
   if (is_held) {
     if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
     mailbox.held.push_back({&send, until});
@@ -198,9 +199,9 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
 
 void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
   const Elements& sent = send.operation->input;
-  if (send.faults.corruptor == nullptr || sent.count() == 0) return;
+  if (send.faults().corruptor == nullptr || sent.count() == 0) return;
   world_.interference->links().corrupt_message(Elements(payload, sent.type(), sent.count()),
-                                               *send.faults.corruptor);
+                                               *send.faults().corruptor);
 }
 
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
@@ -323,9 +324,9 @@ void MessageMatching::fail_all(GangState& gang) {
 
 void expand_batch(PendingOperation& batch) {
   const Operation& operation = *batch.operation;
-  batch.entries = std::make_unique<BatchEntries>();
-  for (const PointToPoint& entry : operation.batch) {
-    Operation& single = batch.entries->operations.emplace_back();
+  BatchEntries& entries = *(batch.make_extras().entries = std::make_unique<BatchEntries>());
+  for (const PointToPoint& entry : operation.extras->batch) {
+    Operation& single = entries.operations.emplace_back();
     single.collective = operation.collective;
     single.collective.kind = entry.kind;
     single.collective.data_type = entry.tensor.type();
@@ -337,7 +338,7 @@ void expand_batch(PendingOperation& batch) {
     single.input = entry.tensor;
     single.output = entry.tensor;
     PendingOperation& pending =
-        batch.entries->pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
+        entries.pendings.emplace_back(single, *batch.gang, batch.member, *batch.task);
     pending.form = batch.form;
     pending.batch = &batch;
   }

@@ -69,8 +69,8 @@ void look_at(Guide& guide, const PendingOperation& pending) {
     case OperationKind::recv:
       return look(awaited_by(pending));
     case OperationKind::batch:
-      if (pending.entries)
-        for (const PendingOperation& entry : pending.entries->pendings) look_at(guide, entry);
+      if (pending.entries())
+        for (const PendingOperation& entry : pending.entries()->pendings) look_at(guide, entry);
       return;
     default:
       return look(part_of(gang, Part::slot, call.sequence_number));
@@ -167,8 +167,8 @@ void note_taken(Guide& guide, const PendingOperation& pending) {
 void note_taken_at_once(Guide& guide, const PendingOperation& pending) {
   if (!is_point_to_point(pending.call().kind))
     guide.join(part_of(*pending.gang, Part::slot, pending.call().sequence_number));
-  if (pending.entries)
-    for (const PendingOperation& entry : pending.entries->pendings) note_taken(guide, entry);
+  if (pending.entries())
+    for (const PendingOperation& entry : pending.entries()->pendings) note_taken(guide, entry);
 }
 
 void note_broken(Guide& guide, const World& world, const GangState& gang) {

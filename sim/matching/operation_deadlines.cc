@@ -138,7 +138,7 @@ void OperationDeadlines::fail_monitored_barrier(const PendingOperation& pending)
   if (const MatchSlot* slot = slot_of(gang, pending))
     cause->ranks_at_fault = missing_members(*slot);
   world_.diagnosis.timed_out(pending, *cause);
-  if (!pending.operation->wait_all_ranks && !cause->ranks_at_fault.empty())
+  if (!pending.operation->extras->wait_all_ranks && !cause->ranks_at_fault.empty())
     cause->ranks_at_fault.resize(1);
   cause->reason = fmt::format("{} did not come", members_text(gang, cause->ranks_at_fault));
   matching_.break_gang(gang, std::move(cause));

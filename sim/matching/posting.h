@@ -52,30 +52,31 @@ inline bool Matching::arrive(PendingOperation& pending) {
   }
   GangState& gang = *pending.gang;
   const Operation& operation = *pending.operation;
+  const std::byte* const input = operation.input.data();
+  BufferGuard* const guard = pending.guard;
+  const bool is_started = pending.form != CallForm::blocking;
   const Collective& call = operation.collective;
   MatchSlot& slot = gang.slot_for(call.sequence_number);
   const auto member = static_cast<std::size_t>(pending.member);
-  const CallSite& site = call.call_site;
   if (slot.arrived == 0) {
     slot.first = Fingerprint(call, rules_);
-    slot.first_file = site.file;
-    slot.first_line = site.line;
+    slot.first_site = call.call_site;
     slot.value_bytes = value_bytes_of(call);
   } else {
     if (!slot.first.matches(Fingerprint(call, rules_))) [[unlikely]] {
       slot.is_mismatched = true;
       slot.value_bytes = 0;
     }
-    if (site.line != slot.first_line || site.file != slot.first_file) [[unlikely]]
+    if (!is_same_object(call.call_site, slot.first_site)) [[unlikely]]
       slot.has_other_places = true;
   }
   pending.slot = &slot;
   slot.members[member] = &pending;
   Seat& seat = slot.seats[member];
   seat.waiter = pending.waiter;
-  if (pending.form != CallForm::blocking) ++slot.async_members;
-  if (slot.value_bytes != 0 && operation.input.data() != nullptr)
-    keep_value(seat.value, operation.input.data(), slot.value_bytes, pending.guard);
+  if (is_started) ++slot.async_members;
+  if (slot.value_bytes != 0 && input != nullptr)
+    keep_value(seat.value, input, slot.value_bytes, guard);
   ++slot.arrived;
   if (!slot.is_full() || is_held(gang, slot)) return false;
   complete(gang, slot);
@@ -85,7 +86,7 @@ inline bool Matching::arrive(PendingOperation& pending) {
 template <bool is_plain>
 inline bool Matching::post_inline(PendingOperation& pending) {
   if (!is_plain) engine_.check_running();
-  const TimePoint now = engine_.now();
+  const TimePoint now = engine_.now<is_plain>();
   pending.posted_at = now;
   if (!is_plain && guide_ != nullptr) [[unlikely]]
     note_post(*guide_, pending);
@@ -93,14 +94,11 @@ inline bool Matching::post_inline(PendingOperation& pending) {
     pending.status = PendingStatus::failed;
     throw_failure(pending);
   }
-  const auto in = [now](Duration timeout) {
-    return timeout >= TimePoint::max() - now ? TimePoint::max() : now + timeout;
-  };
   // Those of monitored barriers are firm.
-  if (pending.call().kind == OperationKind::monitored_barrier) [[unlikely]] {
-    pending.deadline = in(pending.operation->timeout);
+  if (!is_plain && pending.call().kind == OperationKind::monitored_barrier) {
+    pending.deadline = deadline_after(now, pending.operation->timeout);
   } else {
-    pending.deadline = in(std::min(pending.operation->timeout, patience_));
+    pending.deadline = deadline_after(now, std::min(pending.operation->timeout, patience_));
     engine_.clock().note_deadline(pending.deadline);
   }
   ++counts_.rank_operations;

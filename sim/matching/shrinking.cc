@@ -79,9 +79,8 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
   ShrinkMeeting& meeting = *gang.shrinking;
   meeting.present.resize(static_cast<std::size_t>(gang.size()), nullptr);
   meeting.options = options;
-  const TimePoint now = world.engine.now();
-  meeting.deadline = *options.grace >= TimePoint::max() - now ? TimePoint::max() - Duration(1)
-                                                              : now + *options.grace;
+  meeting.deadline =
+      std::min(deadline_after(world.engine.now(), *options.grace), TimePoint::max() - Duration(1));
   for (const int rank : gang.info->root_ranks)
     if (!world.rank(rank).has_returned) meeting.awaited.insert(rank);
   world.matching.shrinking().push_back(&gang);

@@ -40,7 +40,7 @@ SimGang::~SimGang() {
   }
   if (!world_->engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
-      state_->note_departure({rank(), next_sequence_, last_collective_.call_site()});
+      state_->note_departure({rank(), next_sequence_, last_collective_.call_site});
     if (std::uncaught_exceptions() > 0) owner_->make_rare().abandoned.push_back(state_);
   }
   state_.reset();  // under the guard
@@ -60,17 +60,19 @@ World& SimGang::world() const {
 
 void SimGang::number(World& world, Operation& operation) {
   Collective& call = operation.collective;
-  const auto note = [&]() -> CallNote {
-    return {world.matching.next_call(), call.call_site.file, call.call_site.function,
-            call.call_site.line, call.kind};
+  // Written field by field: as a whole it would be put together elsewhere, and copied.
+  const auto note = [&](CallNote& last) {
+    last.at = world.matching.next_call();
+    last.call_site = call.call_site;
+    last.kind = call.kind;
   };
   if (!is_point_to_point(call.kind)) {
     call.sequence_number = next_sequence_++;
-    last_collective_ = note();
+    note(last_collective_);
   } else {
     if (messages_ == nullptr) messages_ = std::make_unique<Messages>();
     call.sequence_number = messages_->next++;
-    messages_->last = note();
+    note(messages_->last);
   }
 }
 
@@ -78,17 +80,16 @@ LastCall SimGang::last_call() const {
   const CallNote& note = last_note();
   return {.kind = note.kind,
           .sequence_number = next_number(note.kind) - 1,
-          .call_site = note.call_site(),
+          .call_site = note.call_site,
           .gang = state_->info};
 }
 
 template <bool is_plain>
 Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended) {
-  if (pending.call().kind == OperationKind::monitored_barrier) [[unlikely]]
+  if (!is_plain && pending.call().kind == OperationKind::monitored_barrier)
     return run_monitored_barrier(pending);
   if (!has_ended) {
-    PendingOperation* const waited_for[] = {&pending};
-    const Wait wait{Wait::Reason::operation, waited_for};
+    const Wait wait{Wait::Reason::operation, &pending};
     user_ = pending.task;
     do world.engine.block<is_plain>(*pending.task, wait);
     while (!Matching::has_ended(pending));
@@ -98,7 +99,7 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
     if (const Choices& choices = world.engine.choices();
         choices.guide() != nullptr || choices.looks_at_once()) [[unlikely]]
       note_end_of_call(world, pending, has_ended);
-  const Received received = world.matching.take(pending);
+  const Received received = world.matching.take<is_plain>(pending);
   if constexpr (!is_plain)
     if (owner_->works != nullptr) [[unlikely]]
       SimWork::note_waited_by_order(world, owner_->works);
@@ -125,8 +126,9 @@ void SimGang::note_end_of_call(World& world, PendingOperation& pending, bool had
 
 Received SimGang::do_run(Operation& operation) {
   World& world = this->world();
-  return world.engine.are_calls_plain() ? run<true>(world, operation)
-                                        : run<false>(world, operation);
+  const bool is_plain = world.engine.are_calls_plain() &&
+                        operation.collective.kind != OperationKind::monitored_barrier;
+  return is_plain ? run<true>(world, operation) : run<false>(world, operation);
 }
 
 template <bool is_plain>
@@ -178,7 +180,7 @@ Received SimGang::run_under_faults(World& world, Operation& operation) {
   post<false>(world, pending);
   interference.inside(pending, faults);
   const Received received = finish<false>(world, pending, Matching::has_ended(pending));
-  if (pending.faults.corrupted_by >= 0) interference.corrupt_result(pending);
+  if (pending.faults().corrupted_by >= 0) interference.corrupt_result(pending);
   interference.after(pending, faults);
   return received;
 }
@@ -188,8 +190,7 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
   const bool had_ended = Matching::has_ended(pending);
   {
     const OperationDeadlines::MonitoredWait waiting(world.matching.deadlines(), pending);
-    PendingOperation* const waited_for[] = {&pending};
-    const Wait wait{Wait::Reason::operation, waited_for};
+    const Wait wait{Wait::Reason::operation, &pending};
     while (!Matching::has_ended(pending)) world.engine.block(world.engine.current(), wait);
   }
   note_end_of_call(world, pending, had_ended);

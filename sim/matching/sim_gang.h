@@ -48,12 +48,8 @@ class SimGang final : public Gang {
   // The parts of a call that reports may need after it has returned.
   struct CallNote {
     std::uint64_t at = 0;
-    const char* file = "";
-    const char* function = "";
-    std::uint32_t line = 0;  // beside `kind`, so that a note is half a cache line
+    CallSite call_site;
     OperationKind kind = OperationKind::barrier;
-
-    CallSite call_site() const noexcept { return {file, function, line}; }
   };
 
   // Only for handles that send or receive, which most do not.

@@ -98,7 +98,7 @@ bool SimWork::observe(World& world) {
   return_buffers(world);
   world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
-  if (pending_.faults.corrupted_by >= 0) world.interference->corrupt_result(pending_);
+  if (pending_.faults().corrupted_by >= 0) world.interference->corrupt_result(pending_);
   note_waited_by_order(world, next_);
   return true;
 }
@@ -117,9 +117,8 @@ bool SimWork::wait(std::optional<Duration> timeout) {
   World& world = this->world();
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  const TimePoint now = world.engine.now();
-  const bool is_bounded = timeout && *timeout < TimePoint::max() - now;
-  const TimePoint deadline = is_bounded ? now + *timeout : TimePoint::max();
+  const TimePoint deadline =
+      timeout ? deadline_after(world.engine.now(), *timeout) : TimePoint::max();
   const bool has_ended = wait_until(world, deadline);
   // What is in time is so in every schedule, unless it is a tie or time is real.
   const bool is_real_time = world.options.context == ContextKind::parallel;
@@ -133,8 +132,7 @@ bool SimWork::wait(std::optional<Duration> timeout) {
 
 bool SimWork::wait_until(World& world, TimePoint deadline) {
   Task& self = world.engine.current();
-  PendingOperation* const waited_for[] = {&pending_};
-  const Wait wait{Wait::Reason::operation, waited_for};
+  const Wait wait{Wait::Reason::operation, &pending_};
   pending_.waiter = &self;
   while (!Matching::has_ended(pending_)) {
     if (world.engine.now() >= deadline) {
@@ -206,7 +204,7 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
     while (index < waited_for.size() && !Matching::has_ended(*waited_for[index])) ++index;
     return index;
   };
-  const Wait wait{Wait::Reason::any_operation, waited_for};
+  const Wait wait{Wait::Reason::any_operation, std::span<PendingOperation* const>(waited_for)};
   while (first_ended() == waited_for.size()) {
     for (PendingOperation* pending : waited_for) pending->waiter = &self;
     world.engine.block(self, wait);
@@ -247,8 +245,7 @@ void SimWork::dropped() noexcept {
   if (pending_.status == PendingStatus::failed || is_waited_by_order_) return;
   world.diagnosis.dropped(pending_);
   Task& self = world.engine.current();
-  PendingOperation* const waited_for[] = {&pending_};
-  const Wait wait{Wait::Reason::operation, waited_for};
+  const Wait wait{Wait::Reason::operation, &pending_};
   while (!Matching::has_ended(pending_) && !world.engine.is_over()) {
     pending_.waiter = &self;
     world.engine.block_quietly(self, wait);

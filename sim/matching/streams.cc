@@ -15,7 +15,7 @@ bool receives_from_any(const Operation& operation) {
     return kind == OperationKind::recv && peer == any_rank;
   };
   return is_one(operation.collective.kind, operation.collective.peer) ||
-         std::ranges::any_of(operation.batch, [&](const PointToPoint& entry) {
+         std::ranges::any_of(operation.extras->batch, [&](const PointToPoint& entry) {
            return is_one(entry.kind, entry.peer);
          });
 }

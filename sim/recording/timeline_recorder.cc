@@ -25,11 +25,11 @@ void make_key(std::string& key, const Collective& call) {
   append(key, call.reduce_operation);
   append(key, call.tag);
   append(key, call.count);
-  append(key, call.call_site.line);
+  append(key, call.call_site.line());
   for (const std::int64_t extent : call.shape.extents()) append(key, extent);
   key += call.label;
   key += '\0';
-  key += call.call_site.file == nullptr ? "" : call.call_site.file;
+  key += call.call_site.file();
   key += '\0';
 }
 

@@ -30,10 +30,10 @@ class TraceRecorder {
 
   // For the digest alone: what `posted` notes of a call.
   void called(const Task& task, const GangState& gang, const Collective& call, TimePoint time) {
-    mix((std::uint64_t{task.id} << 32) ^ gang.index);
-    mix(head_of(call));
-    mix(call.sequence_number ^ std::rotl(static_cast<std::uint64_t>(call.count), 20) ^
-        std::rotl(static_cast<std::uint64_t>(time.count()), 36) ^
+    mix((std::uint64_t{task.id} << 32) ^ gang.index ^
+        static_cast<std::uint64_t>(time.count()) * factor);
+    mix(head_of(call) ^ std::rotl(call.sequence_number, 32) ^
+        static_cast<std::uint64_t>(call.count) * factor ^
         std::rotl(static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.tag)), 50));
   }
 
@@ -65,9 +65,9 @@ class TraceRecorder {
   Timeline take_timeline(TimePoint end);  // empty unless recorded
 
  private:
-  void mix(std::uint64_t value) noexcept {
-    digest_ = (std::rotl(digest_, 23) ^ value) * 0x9e3779b97f4a7c15ULL;
-  }
+  static constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ULL;
+
+  void mix(std::uint64_t value) noexcept { digest_ = (std::rotl(digest_, 23) ^ value) * factor; }
   void keep(TraceEventKind kind, const PendingOperation& pending, TimePoint time);
   std::uint32_t index_of(const CallSite& call_site);
 

@@ -92,7 +92,7 @@ class Deeds {
       case AccessKind::arrival:
         return receives_from_any(access.rank, access.site) ? "receives" : calls;
       case AccessKind::call:
-        return writes && access.site.line == 0 ? "breaks the gang" : calls;
+        return writes && access.site.line() == 0 ? "breaks the gang" : calls;
       case AccessKind::look:
         return access.mode == AccessMode::look ? "tests" : "";
       case AccessKind::lock:
@@ -171,7 +171,7 @@ std::string text_of(const StepLog& log, const SaidAccess& said, const MutexNames
     const auto taken = std::ranges::find(log.taken, access.operation, &TakenByAny::message);
     if (taken != log.taken.end()) text += fmt::format(" to {}", taken->rank);
   }
-  if (access.site.line != 0) text += fmt::format(" ({})", gang::to_string(access.site));
+  if (access.site.line() != 0) text += fmt::format(" ({})", gang::to_string(access.site));
   return text;
 }
 

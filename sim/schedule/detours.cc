@@ -53,7 +53,7 @@ class StepNames {
       const auto access = std::ranges::find(accesses, step_name.kind, &Access::kind);
       if (access == accesses.end()) continue;
       label.did = step_name.name;
-      if (access->site.line != 0) label.place = gang::to_string(access->site);
+      if (access->site.line() != 0) label.place = gang::to_string(access->site);
       break;
     }
     label.number = ++numbers_[{task, label.did}];

@@ -34,10 +34,10 @@ class RunnableSet {
   // `id` below the reserved count and not in the set.
   void insert(TaskId id) noexcept {
     ++size_;
-    std::uint64_t& word = levels_[0][id >> 6];
-    const bool was_empty = word == 0;
-    word |= std::uint64_t{1} << (id & 63);
-    if (was_empty) note_first(id >> 6);
+    std::uint64_t& place = levels_[0][id >> 6];
+    const std::uint64_t word = place;
+    place = word | std::uint64_t{1} << (id & 63);
+    if (word == 0) note_first(id >> 6);
   }
 
   // `id` in the set.
@@ -56,9 +56,20 @@ class RunnableSet {
     return next_above(id);
   }
 
+  // A hint: the second member greater than `id`, if it is among the same 64 ids or the first of
+  // later ones; otherwise some member, or no_task.
+  [[gnu::always_inline]] TaskId second_after(TaskId id) const noexcept {
+    const std::uint64_t above = levels_[0][id >> 6] >> (id & 63) >> 1;
+    const std::uint64_t from_second = above & (above - 1);
+    if (from_second == 0) [[unlikely]]
+      return empty() ? no_task : next_above(id);
+    return id + 1 + static_cast<TaskId>(std::countr_zero(from_second));
+  }
+
   // Removes next_after(id), and returns it.
   [[gnu::always_inline]] TaskId take_next_after(TaskId id) noexcept {
-    std::uint64_t& word = levels_[0][id >> 6];
+    std::uint64_t& place = levels_[0][id >> 6];
+    std::uint64_t word = place;
     const std::uint64_t above = word >> (id & 63) >> 1;
     if (above == 0) [[unlikely]] {
       const TaskId next = next_above(id);
@@ -67,7 +78,8 @@ class RunnableSet {
     }
     --size_;
     const TaskId next = id + 1 + static_cast<TaskId>(std::countr_zero(above));
-    word &= ~(std::uint64_t{1} << (next & 63));
+    word &= std::rotl(~std::uint64_t{1}, static_cast<int>(next & 63));
+    place = word;
     if (word == 0) note_none(id >> 6);
     return next;
   }

@@ -87,11 +87,10 @@ struct MatchSlot {
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
   bool is_complete = false;
-  std::uint8_t result_bytes = 0;     // in `result`, which members take when they resume
-  bool has_other_places = false;     // some member called it at another site than the first
-  std::uint8_t value_bytes = 0;      // that each seat keeps; set by the first member
-  const char* first_file = nullptr;  // of the first member's call site
-  std::uint32_t first_line = 0;
+  std::uint8_t result_bytes = 0;  // in `result`, which members take when they resume
+  bool has_other_places = false;  // some member called it at another site than the first
+  std::uint8_t value_bytes = 0;   // that each seat keeps; set by the first member
+  CallSite first_site;            // of the first member
   InlineValue result{};
   MatchSlot* next_free = nullptr;           // while it is free
   RecycledList<PendingOperation*> members;  // by rank in the gang; null: not arrived
@@ -239,7 +238,8 @@ struct GangState {
   // Where the members' calls with this sequence number, of base_sequence or later, meet.
   MatchSlot& slot_for(std::uint64_t sequence) {
     const std::size_t place = sequence - base_sequence;
-    return place < active.size() ? *active[place] : add_slots(place);
+    const auto at = active.begin() + static_cast<std::ptrdiff_t>(place);
+    return at < active.end() ? **at : add_slots(place);
   }
 
   void note_departure(const Departure& departure) {

@@ -13,6 +13,7 @@ namespace gang::sim {
 
 class BufferGuard;
 struct ArmedFault;
+struct BatchEntries;
 struct GangState;
 struct MatchSlot;
 
@@ -38,7 +39,7 @@ struct PendingFaults {
   std::int32_t corrupted_by = -1;   // the fault of its rank that changes its result
 };
 
-struct BatchEntries;
+struct PendingExtras;
 
 // Lives on the stack of a blocking call or in the state of a Work; stays at one address until it
 // has ended. The engine's lists point to it while it is launched or posted.
@@ -56,27 +57,51 @@ struct PendingOperation {
   MatchSlot* slot = nullptr;              // while posted, for matched kinds
   BufferGuard* guard = nullptr;           // guards a started operation's memory
   PendingOperation* batch = nullptr;      // the batch that this send or receive is part of
-  std::unique_ptr<BatchEntries> entries;  // for a batch; null otherwise
+  std::unique_ptr<PendingExtras> extras;  // null while nobody has made any
   TimePoint posted_at{0};
   TimePoint deadline{0};       // TimePoint::max(): never
   std::uint64_t step_key = 0;  // what a Guide knows it by; 0: nobody has been told of it
-  std::uint32_t entries_left = 0;
-  int member;                           // rank in the gang
-  PendingFaults faults;
+  int member;                  // rank in the gang
   Received received;
   PendingStatus status = PendingStatus::posted;
   CallForm form = CallForm::blocking;
 
   const Collective& call() const noexcept { return operation->collective; }
   bool has_ended() const noexcept { return status >= PendingStatus::complete; }
+
+  // Null unless it is a batch that has been expanded.
+  BatchEntries* entries() const noexcept;
+  const PendingFaults& faults() const noexcept;
+  PendingExtras& make_extras();
 };
 
 // The sends and receives of a batch, each a separate operation.
 struct BatchEntries {
   std::deque<Operation> operations;
   std::deque<PendingOperation> pendings;  // of `operations`, in the same order
+  std::uint32_t left = 0;                 // that have not ended
+};
+
+// What few operations need.
+struct PendingExtras {
+  std::unique_ptr<BatchEntries> entries;
+  PendingFaults faults;
 };
 
 inline PendingOperation::~PendingOperation() = default;
+
+inline BatchEntries* PendingOperation::entries() const noexcept {
+  return extras == nullptr ? nullptr : extras->entries.get();
+}
+
+inline const PendingFaults& PendingOperation::faults() const noexcept {
+  static constexpr PendingFaults none;
+  return extras == nullptr ? none : extras->faults;
+}
+
+inline PendingExtras& PendingOperation::make_extras() {
+  if (extras == nullptr) extras = std::make_unique<PendingExtras>();
+  return *extras;
+}
 
 }  // namespace gang::sim

@@ -45,7 +45,7 @@ struct Task {
   std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
   RankLocals* locals = nullptr;            // current while it runs; null for outside_task
   RankState* rank = nullptr;               // the same
-  void* resume_point = nullptr;            // of a fiber that has begun, while it is switched out
+  void* resume_point = nullptr;            // of a fiber that has begun; where it last went on
 
   std::unique_ptr<FurtherContext> further;
   std::uint64_t polls = 0;                 // fruitless polls in a row

@@ -61,7 +61,7 @@ std::vector<const Task*> without_idle(const std::vector<const Task*>& live,
                                       const std::function<bool(const Task&)>& is_alive) {
   std::set<const Task*> awaited;
   for (const Task* context : live)
-    if (context->wait != nullptr) awaited.insert({context->wait->joined, context->wait->holder});
+    if (context->wait != nullptr) awaited.insert(context->wait->context());
   const auto is_idle = [&](const Task* context) {
     return !is_alive(*context) && !awaited.contains(context) &&
            BlockedWorld::operation_of(*context) == nullptr &&
@@ -85,7 +85,7 @@ std::vector<const Task*> without_idle(const std::vector<const Task*>& live,
 
 bool waits_for_leaked_lock(const Task& context) noexcept {
   return context.wait != nullptr && context.wait->reason == Wait::Reason::mutex &&
-         context.wait->holder->is_done;
+         context.wait->context()->is_done;
 }
 
 BlockedWorld::BlockedWorld(const World& world, Moment moment, Assumption assumption)
@@ -125,7 +125,7 @@ bool BlockedWorld::is_alive(const Task& context) const noexcept {
 Mode BlockedWorld::mode_of(const Task& context) const noexcept {
   if (is_alive(context)) return Mode::all;
   const Wait::Reason reason = context.wait->reason;
-  if (reason == Wait::Reason::message && !context.wait->message->takes_any()) return Mode::all;
+  if (reason == Wait::Reason::message && !context.wait->message()->takes_any()) return Mode::all;
   const bool takes_any = reason != Wait::Reason::operation && reason != Wait::Reason::join &&
                          (reason != Wait::Reason::mutex || waits_for_leaked_lock(context));
   return takes_any ? Mode::any : Mode::all;
@@ -181,7 +181,7 @@ void BlockedWorld::connect_context(const Task& context) {
   const WaitGraph::Node node = node_of(context);
   for (const PendingOperation* pending : context.wait->reason == Wait::Reason::sleep
                                              ? operations_of(context)
-                                             : context.wait->operations)
+                                             : context.wait->operations())
     if (!Matching::has_ended(*pending)) graph_.add_edge(node, operation_node(*pending));
   // No context ends its own wait.
   const auto connect_to_others_of_rank = [&] {
@@ -190,15 +190,15 @@ void BlockedWorld::connect_context(const Task& context) {
   };
   switch (context.wait->reason) {
     case Wait::Reason::join:
-      return graph_.add_edge(node, node_of(*context.wait->joined));
+      return graph_.add_edge(node, node_of(*context.wait->context()));
     case Wait::Reason::mutex:
-      if (!waits_for_leaked_lock(context)) graph_.add_edge(node, node_of(*context.wait->holder));
+      if (!waits_for_leaked_lock(context)) graph_.add_edge(node, node_of(*context.wait->context()));
       return;
     case Wait::Reason::condition:
       return connect_to_others_of_rank();
     case Wait::Reason::message:
-      for (const int rank : context.wait->message->awaited_ranks())
-        if (rank == context.rank->rank && context.wait->message->takes_any())
+      for (const int rank : context.wait->message()->awaited_ranks())
+        if (rank == context.rank->rank && context.wait->message()->takes_any())
           connect_to_others_of_rank();
         else
           graph_.add_edge(node, rank_node(rank));
@@ -254,8 +254,8 @@ void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation&
   } else if (assumption_ == Assumption::sends_complete &&
              pending.call().kind == OperationKind::send) {
     return;
-  } else if (pending.entries) {
-    for (const PendingOperation& entry : pending.entries->pendings)
+  } else if (pending.entries()) {
+    for (const PendingOperation& entry : pending.entries()->pendings)
       if (!entry.has_ended()) graph_.add_edge(node, operation_node(entry));
   } else if (takes_any(pending)) {
     if (!is_met_by_queued_send(pending)) graph_.add_edge(node, any_member_node(*pending.gang));
@@ -265,7 +265,8 @@ void BlockedWorld::connect_message(WaitGraph::Node node, const PendingOperation&
 }
 
 std::span<PendingOperation* const> BlockedWorld::operations_of(const Task& context) noexcept {
-  if (context.wait != nullptr && !context.wait->operations.empty()) return context.wait->operations;
+  if (context.wait != nullptr && !context.wait->operations().empty())
+    return context.wait->operations();
   const bool is_blocked = context.wait != nullptr && context.wait->reason != Wait::Reason::sleep &&
                           context.wait->reason != Wait::Reason::poll;
   if (is_blocked || context.polled == nullptr || context.polls < many_polls) return {};
@@ -307,8 +308,8 @@ std::vector<int> BlockedWorld::find_awaited(const PendingOperation& pending) {
     for (const int member : missing_members(*slot)) ranks.push_back(gang.root_rank_of(member));
   } else if (!is_point_to_point(pending.call().kind)) {
     ranks = gang.info->root_ranks;  // queued, and nobody has come to it yet
-  } else if (pending.entries) {
-    for (const PendingOperation& entry : pending.entries->pendings) {
+  } else if (pending.entries()) {
+    for (const PendingOperation& entry : pending.entries()->pendings) {
       if (entry.has_ended()) continue;
       const std::vector<int>& awaited = awaited_by(entry);
       ranks.insert(ranks.end(), awaited.begin(), awaited.end());

@@ -43,7 +43,8 @@ void describe_operation(const World& world, BlockedWorld& blocked, const Pending
 void describe_message(const AwaitedMessage& message, BlockedCall& call) {
   call.waits_for_any = message.call() == nullptr && message.takes_any();
   keep_waits(call, message.awaited_ranks());
-  if (const CallSite site = message.call_site(); site.line != 0) call.location = location_of(site);
+  if (const CallSite site = message.call_site(); site.line() != 0)
+    call.location = location_of(site);
 }
 
 void describe_other(const World& world, const Task& context, BlockedCall& call) {
@@ -53,10 +54,11 @@ void describe_other(const World& world, const Task& context, BlockedCall& call) 
   if (context.wait->deadline != TimePoint::max())
     call.would_time_out_after_ns =
         static_cast<std::uint64_t>((context.wait->deadline - world.engine.now()).count());
-  if (context.wait->reason == Wait::Reason::message) describe_message(*context.wait->message, call);
+  if (context.wait->reason == Wait::Reason::message)
+    describe_message(*context.wait->message(), call);
   if (context.wait->reason == Wait::Reason::join) keep_waits(call, {context.rank->rank});
-  if (context.wait->reason == Wait::Reason::mutex && context.wait->holder != nullptr)
-    keep_waits(call, {context.wait->holder->rank->rank});
+  if (context.wait->reason == Wait::Reason::mutex && context.wait->context() != nullptr)
+    keep_waits(call, {context.wait->context()->rank->rank});
 }
 
 // In the first finding, if there is one.

@@ -243,10 +243,10 @@ void report_open_gangs(World& world) {
       finding.ranks = {rank.rank};
       finding.gang = gang_label_of(gang->info());
       // No call has made a root gang: of that, the last call of it.
-      const bool is_root = gang->made_at().line == 0;
+      const bool is_root = gang->made_at().line() == 0;
       const CallSite place = is_root ? gang->last_call().call_site : gang->made_at();
       std::string known;
-      if (place.line != 0) {
+      if (place.line() != 0) {
         finding.location = location_of(place);
         known = fmt::format(", {} at {},", is_root ? "last called" : "made",
                             to_string(finding.location));

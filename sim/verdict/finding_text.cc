@@ -27,7 +27,7 @@ Finding finding_for(const PendingOperation& pending, std::string_view id) {
 }
 
 std::string place_text(const CallSite& call_site) {
-  return call_site.line == 0 ? std::string() : " at " + to_string(call_site);
+  return call_site.line() == 0 ? std::string() : " at " + to_string(call_site);
 }
 
 std::string rank_list_text(std::span<const int> ranks) {
@@ -70,13 +70,13 @@ std::string other_wait(const Wait& wait) {
     case Wait::Reason::sleep:
       return "sleep";
     case Wait::Reason::join:
-      return "join of " + wait.joined->further->name;
+      return "join of " + wait.context()->further->name;
     case Wait::Reason::mutex:
       return std::string(mutex_wait);
     case Wait::Reason::condition:
       return "wait for a condition";
     case Wait::Reason::message:
-      return wait.message->describe();
+      return wait.message()->describe();
     default:
       return "poll that never succeeds";
   }
@@ -89,9 +89,9 @@ CallOnGang describe_wait(const Task& context) {
   if (const PendingOperation* pending = BlockedWorld::operation_of(context))
     return {pending->gang->gang_label(), describe(pending->call(), *pending->gang->info)};
   const Wait& wait = *context.wait;
-  if (wait.reason == Wait::Reason::message && wait.message->call() != nullptr)
-    return {gang_label_of(*wait.message->gang()),
-            describe(*wait.message->call(), *wait.message->gang())};
+  if (wait.reason == Wait::Reason::message && wait.message()->call() != nullptr)
+    return {gang_label_of(*wait.message()->gang()),
+            describe(*wait.message()->call(), *wait.message()->gang())};
   return {{}, {.kind = other_wait(wait)}};
 }
 

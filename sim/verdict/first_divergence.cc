@@ -25,10 +25,6 @@ std::string running_text(const RankState& rank) {
   return "running";
 }
 
-std::string_view file_of(const CallSite& call_site) noexcept {
-  return call_site.file == nullptr ? std::string_view() : std::string_view(call_site.file);
-}
-
 // Members that did the same.
 class Groups {
  public:
@@ -43,14 +39,14 @@ class Groups {
     add(pending.member,
         {static_cast<int>(call.kind), static_cast<int>(call.data_type),
          static_cast<int>(call.reduce_operation), call.peer, call.count, call.detail,
-         counts_form_ && call.blocking, call.label, file_of(call.call_site), call.call_site.line},
+         counts_form_ && call.blocking, call.label, call.call_site.file(), call.call_site.line()},
         [this, &pending, &call] {
           Group group{summary_of(pending), {}};
           group.summary.ranks.clear();
           std::string& note = group.summary.note;
           if (counts_form_) note = pending.call().blocking ? "blocking" : "started";
           if (call.kind == OperationKind::create_gang)
-            note = "ranks " + rank_list_text(pending.operation->ranks);
+            note = "ranks " + rank_list_text(pending.operation->extras->ranks);
           group.any_peer_note = note;
           return group;
         });
@@ -69,14 +65,14 @@ class Groups {
         std::get<7>(key) =
             rank.rare().ended_as.empty() ? rank.rare().exited_by : rank.rare().ended_as;
       if (const CallSite* left_at = place_of_leaving(member, rank)) {
-        std::get<8>(key) = file_of(*left_at);
-        std::get<9>(key) = left_at->line;
+        std::get<8>(key) = left_at->file();
+        std::get<9>(key) = left_at->line();
       }
     } else if (const PendingOperation* pending = BlockedWorld::operation_of(program)) {
       const bool is_collective = pending->slot != nullptr;
       std::get<1>(key) = 3;
-      std::get<8>(key) = file_of(pending->call().call_site);
-      std::get<9>(key) = pending->call().call_site.line;
+      std::get<8>(key) = pending->call().call_site.file();
+      std::get<9>(key) = pending->call().call_site.line();
       std::get<4>(key) = is_collective ? pending->gang->index : std::int64_t{-1} - member;
     } else {
       std::get<1>(key) = 4;

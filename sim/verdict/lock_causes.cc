@@ -42,7 +42,7 @@ std::vector<HeldLock> held_locks_in(const BlockedWorld& blocked,
     if (waiter == nullptr || waiter->wait == nullptr ||
         waiter->wait->reason != Wait::Reason::mutex || waits_for_leaked_lock(*waiter))
       continue;
-    const Task* holder = waiter->wait->holder;
+    const Task* holder = waiter->wait->context();
     if (const PendingOperation* pending = BlockedWorld::operation_of(*holder))
       locks.push_back({holder, pending, waiter});
   }
@@ -101,7 +101,7 @@ void report_leaked_locks(const World& world, BlockedWorld& blocked, VerdictCerta
     else
       point_at_last_call(world, blocked, finding);
     finding.certainty = certainty.of(*context);
-    const std::string holder = context_text(*context->wait->holder, *context->rank);
+    const std::string holder = context_text(*context->wait->context(), *context->rank);
     findings.add_of_ranks(std::move(finding),
                           fmt::format("{} for a mutex that {} locked and never unlocked: it has "
                                       "ended.",

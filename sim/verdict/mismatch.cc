@@ -79,9 +79,10 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
   const bool is_about_form = field.id == finding_id::mismatch_blocking;
   std::string list;
   if (field.id == finding_id::mismatch_ranks)
-    list = fmt::format(" ({})", rank_list_text(group.front()->operation->ranks));
+    list = fmt::format(" ({})", rank_list_text(group.front()->operation->extras->ranks));
   else if (field.name == counts_by_rank)
-    list = fmt::format(" ({} by rank)", fmt::join(group.front()->operation->output_splits, ", "));
+    list = fmt::format(" ({} by rank)",
+                       fmt::join(group.front()->operation->extras->output_splits, ", "));
   return fmt::format("{} called {}{}{} at {}", members_text(gang, members),
                      is_about_form && !call.blocking ? "start_" : "",
                      to_string(describe(call, *gang.info)), list, to_string(call.call_site));
@@ -90,9 +91,10 @@ std::string describe_call(const GangState& gang, const Members& group, const Fie
 // Two rank lists that share less than half of the shorter one are two different gangs, created in
 // another order; otherwise they are one gang with a wrong member.
 bool are_different_gangs(const Members& one, const Members& other) {
-  std::vector<int> a(one.front()->operation->ranks.begin(), one.front()->operation->ranks.end());
-  std::vector<int> b(other.front()->operation->ranks.begin(),
-                     other.front()->operation->ranks.end());
+  std::vector<int> a(one.front()->operation->extras->ranks.begin(),
+                     one.front()->operation->extras->ranks.end());
+  std::vector<int> b(other.front()->operation->extras->ranks.begin(),
+                     other.front()->operation->extras->ranks.end());
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
   std::vector<int> shared;
@@ -147,8 +149,8 @@ struct Shares {
 Shares shares_of(const Members& members, std::size_t from, std::size_t to) {
   const Operation& sender = *members[from]->operation;
   const Operation& receiver = *members[to]->operation;
-  return {share(sender.input_splits, sender.input, to, members.size()),
-          share(receiver.output_splits, receiver.output, from, members.size())};
+  return {share(sender.extras->input_splits, sender.input, to, members.size()),
+          share(receiver.extras->output_splits, receiver.output, from, members.size())};
 }
 
 bool fits(const Members& members, std::size_t from, std::size_t to) {

@@ -189,7 +189,7 @@ class MissingCall {
   // the gang after that one: same place, same arguments.
   bool repeats_last_call() const {
     const Collective& call = pending_.call();
-    if (call.sequence_number == 0 || call.call_site.line == 0) return false;
+    if (call.sequence_number == 0 || call.call_site.line() == 0) return false;
     Collective last = gang().last_call;
     if (!(last.call_site == call.call_site)) return false;
     last.sequence_number = call.sequence_number;

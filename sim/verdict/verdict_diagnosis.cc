@@ -73,7 +73,7 @@ std::vector<int> awaited_through(const World& world, const GangState& gang, int 
   while (awaited.size() <= static_cast<std::size_t>(gang.size())) {
     const Wait* wait = world.engine.contexts().program_of(gang.root_rank_of(awaited.back())).wait;
     if (wait == nullptr || wait->reason != Wait::Reason::operation) return awaited;
-    const PendingOperation& pending = *wait->operations.front();
+    const PendingOperation& pending = *wait->operations().front();
     if (pending.gang != &gang || pending.has_ended() || !is_point_to_point(pending.call().kind) ||
         pending.call().peer < 0)
       return awaited;

@@ -57,9 +57,9 @@ std::vector<CallInCycle> calls_of_cycle(const Cycle& cycle) {
     if (const PendingOperation* pending = cycle.operations[i]) {
       waiting.gang = pending->gang->info.get();
       waiting.call = &pending->call();
-    } else if (context.wait != nullptr && context.wait->message != nullptr) {
-      waiting.gang = context.wait->message->gang();
-      waiting.call = context.wait->message->call();
+    } else if (context.wait != nullptr && context.wait->message() != nullptr) {
+      waiting.gang = context.wait->message()->gang();
+      waiting.call = context.wait->message()->call();
     }
     if (waiting.gang == nullptr || waiting.call == nullptr) return {};
     calls.push_back(waiting);

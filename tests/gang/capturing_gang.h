@@ -16,14 +16,16 @@ namespace gang::test {
 struct Sent {
   explicit Sent(const Operation& call)
       : operation(call),
-        inputs(call.inputs.begin(), call.inputs.end()),
-        outputs(call.outputs.begin(), call.outputs.end()),
-        ranks(call.ranks.begin(), call.ranks.end()),
+        extras(*call.extras),
+        inputs(extras.inputs.begin(), extras.inputs.end()),
+        outputs(extras.outputs.begin(), extras.outputs.end()),
+        ranks(extras.ranks.begin(), extras.ranks.end()),
         label(call.collective.label) {}
 
   const Collective& collective() const { return operation.collective; }
 
-  Operation operation;  // its spans may dangle
+  Operation operation;     // what it refers to may be gone
+  OperationExtras extras;  // the same
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
   std::vector<int> ranks;

@@ -90,7 +90,7 @@ TEST_F(ForwardingGangTest, AfterIsNotCalledWhenTheInnerGangThrows) {
 
 TEST_F(ForwardingGangTest, ChildrenAreWrapped) {
   const auto child = std::make_shared<CapturingGang>(2);
-  inner_->reaction = [&child](Operation& operation) { *operation.created = child; };
+  inner_->reaction = [&child](Operation& operation) { *operation.extras->created = child; };
   const auto created = gang_->create_gang(std::vector{2, 3});
   const auto split = gang_->split({.color = 0});
   notes_->clear();
@@ -124,7 +124,7 @@ TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesIt) {
 
 TEST_F(ForwardingGangTest, ClosingTheInnerGangClosesTheInnerChildren) {
   const auto child = std::make_shared<CapturingGang>(2);
-  inner_->reaction = [&child](Operation& operation) { *operation.created = child; };
+  inner_->reaction = [&child](Operation& operation) { *operation.extras->created = child; };
   const auto wrapped = gang_->create_gang(std::vector{2, 3});
   inner_->close();
   EXPECT_TRUE(child->is_closed());

@@ -60,7 +60,9 @@ TEST(GangBroadcastObjects, TheSourceSendsPackedBytesAndKeepsItsObjects) {
   std::vector<Object> objects = {1, "two", {{"three", 3}}};
   const std::vector<Object> before = objects;
   std::vector<Object> packed;
-  gang.reaction = [&packed](Operation& operation) { packed = unpack_objects(*operation.packed); };
+  gang.reaction = [&packed](Operation& operation) {
+    packed = unpack_objects(*operation.extras->packed);
+  };
   gang.broadcast_objects(objects, 2);
   EXPECT_EQ(packed, before);
   EXPECT_EQ(objects, before);
@@ -72,8 +74,8 @@ TEST(GangBroadcastObjects, OthersGetTheObjectsInPlace) {
   CapturingGang gang(4, 2);
   const std::vector<Object> sent = {"new", 1.5};
   gang.reaction = [&sent](Operation& operation) {
-    EXPECT_TRUE(operation.packed->empty());
-    *operation.packed = pack_objects(sent);
+    EXPECT_TRUE(operation.extras->packed->empty());
+    *operation.extras->packed = pack_objects(sent);
   };
   std::vector<Object> objects(2, "old");
   gang.broadcast_objects(objects);
@@ -90,7 +92,7 @@ TEST(GangBroadcastObjects, ObjectsStayIfTheBackendSaysThatTheyAreEqual) {
 TEST(GangBroadcastObjects, ADifferentNumberOfObjectsIsAMismatchOfTheSource) {
   CapturingGang gang(4, 2);
   gang.reaction = [](Operation& operation) {
-    *operation.packed = pack_objects(std::vector<Object>{1, 2, 3});
+    *operation.extras->packed = pack_objects(std::vector<Object>{1, 2, 3});
   };
   std::vector<Object> objects(2, "old");
   try {
@@ -105,7 +107,9 @@ TEST(GangBroadcastObjects, ADifferentNumberOfObjectsIsAMismatchOfTheSource) {
 
 TEST(GangBroadcastObjects, DamagedBytesAreCorrupt) {
   CapturingGang gang(4, 2);
-  gang.reaction = [](Operation& operation) { operation.packed->push_back(std::byte{0xc1}); };
+  gang.reaction = [](Operation& operation) {
+    operation.extras->packed->push_back(std::byte{0xc1});
+  };
   std::vector<Object> objects(1);
   try {
     gang.broadcast_objects(objects);
@@ -144,8 +148,8 @@ TEST(GangMonitoredBarrier, NamesTheFirstMissingRankOrAll) {
   CapturingGang gang;
   gang.monitored_barrier(20ms);
   gang.monitored_barrier(20ms, Gang::MissingRanks::all);
-  EXPECT_FALSE(gang.sent[0].operation.wait_all_ranks);
-  EXPECT_TRUE(gang.sent[1].operation.wait_all_ranks);
+  EXPECT_FALSE(gang.sent[0].extras.wait_all_ranks);
+  EXPECT_TRUE(gang.sent[1].extras.wait_all_ranks);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ TEST(GangCause, OfAnAllToAllIsWhatARankSendsItselfAndDoesNotExpect) {
   const std::int64_t expected[] = {1, 3, 2};
   Operation operation;
   EXPECT_FALSE(own_split_mismatch(operation, 1)) << "without split sizes";
-  operation.input_splits = sent;
-  operation.output_splits = expected;
+  const OperationExtras extras{.input_splits = sent, .output_splits = expected};
+  operation.extras = &extras;
   EXPECT_FALSE(own_split_mismatch(operation, 0));
   const auto cause = own_split_mismatch(operation, 1);
   ASSERT_TRUE(cause);

@@ -65,8 +65,8 @@ TEST_F(GangGathers, AllGatherWithCountsTakesAnInputOfItsOwnCount) {
   const TensorView whole = view(memory_).slice(0, 9);
   gang_.all_gather(whole, view(chunk_memory_).slice(0, 2), counts);
   EXPECT_EQ(to_string(gang_.only().collective()), "all_gather #0 f32[9]");
-  EXPECT_EQ(std::vector<std::int64_t>(gang_.only().operation.output_splits.begin(),
-                                      gang_.only().operation.output_splits.end()),
+  EXPECT_EQ(std::vector<std::int64_t>(gang_.only().extras.output_splits.begin(),
+                                      gang_.only().extras.output_splits.end()),
             std::vector<std::int64_t>(counts.begin(), counts.end()));
   const std::array<std::int64_t, 4> others = {2, 1, 2, 4};
   gang_.start_all_gather(whole, view(chunk_memory_).slice(0, 2), others).wait();
@@ -153,7 +153,7 @@ TEST_F(GangGathers, AllToAllTakesEqualCountsThatDivide) {
   const TensorView input = view(memory_).slice(8, 8);
   gang_.all_to_all(output, input.reshaped({4, 2}));
   EXPECT_EQ(gang_.only().collective().count, 8);
-  EXPECT_TRUE(gang_.only().operation.input_splits.empty());
+  EXPECT_TRUE(gang_.only().extras.input_splits.empty());
   EXPECT_THROW(gang_.all_to_all(output, view(memory_).slice(8, 12)), InvalidArgument);
   EXPECT_THROW(gang_.all_to_all(output.slice(0, 6), input.slice(0, 6)), InvalidArgument)
       << "6 elements for 4 ranks";
@@ -174,8 +174,8 @@ TEST_F(GangGathers, SplitSizesMayDifferFromRankToRankAndAreNotPartOfTheMatch) {
                    {.output = output_splits, .input = input_splits});
   EXPECT_EQ(gang_.only().collective().count, 0);
   EXPECT_EQ(gang_.only().collective().shape, Shape::vector(0));
-  EXPECT_EQ(gang_.only().operation.input_splits.data(), input_splits.data());
-  EXPECT_EQ(gang_.only().operation.output_splits.data(), output_splits.data());
+  EXPECT_EQ(gang_.only().extras.input_splits.data(), input_splits.data());
+  EXPECT_EQ(gang_.only().extras.output_splits.data(), output_splits.data());
 }
 
 TEST_F(GangGathers, SplitSizesAddUpToTheTensors) {

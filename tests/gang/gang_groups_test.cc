@@ -47,7 +47,7 @@ TEST(CreateGang, ReturnsWhatTheBackendMadeOrNull) {
   CapturingGang gang(8);
   EXPECT_EQ(gang.create_gang(std::vector{1, 2}), nullptr);
   const auto child = std::make_shared<CapturingGang>(2);
-  gang.reaction = [&child](Operation& operation) { *operation.created = child; };
+  gang.reaction = [&child](Operation& operation) { *operation.extras->created = child; };
   EXPECT_EQ(gang.create_gang(std::vector{0, 1}), child);
 }
 
@@ -94,9 +94,9 @@ TEST(Split, PassesColorKeyAndOptionsOn) {
   CapturingGang gang(4);
   const GangOptions options{.name = "dp", .timeout = 20ms};
   gang.split({.color = 3, .key = -7}, options);
-  EXPECT_EQ(gang.only().operation.color, 3);
-  EXPECT_EQ(gang.only().operation.key, -7);
-  EXPECT_EQ(gang.only().operation.gang_options, &options);
+  EXPECT_EQ(gang.only().extras.color, 3);
+  EXPECT_EQ(gang.only().extras.key, -7);
+  EXPECT_EQ(gang.only().extras.gang_options, &options);
   EXPECT_EQ(to_string(gang.only().collective()), "split #0");
 }
 
@@ -111,7 +111,7 @@ TEST(Split, ColorsAreNotPartOfTheMatch) {
 TEST(Split, ARankMayJoinNoChild) {
   CapturingGang gang(4);
   EXPECT_EQ(gang.split({}), nullptr);
-  EXPECT_EQ(gang.only().operation.color, no_color);
+  EXPECT_EQ(gang.only().extras.color, no_color);
 }
 
 TEST(Split, OtherNegativeColorsAreRefused) {

@@ -82,7 +82,7 @@ TEST_F(GangPointToPoint, ABatchHoldsSendsAndReceives) {
       PointToPoint{OperationKind::recv, tensor_.slice(2, 2), any_rank, any_tag}};
   gang_.batch(entries);
   EXPECT_EQ(to_string(gang_.only().collective()), "batch of 2 operations");
-  EXPECT_EQ(gang_.only().operation.batch.data(), entries.data());
+  EXPECT_EQ(gang_.only().extras.batch.data(), entries.data());
 }
 
 TEST_F(GangPointToPoint, EveryEntryOfABatchIsChecked) {

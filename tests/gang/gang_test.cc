@@ -16,7 +16,7 @@ using std::chrono_literals::operator""s;
 
 std::shared_ptr<CapturingGang> add_child(CapturingGang& parent) {
   auto child = std::make_shared<CapturingGang>(2);
-  parent.reaction = [child](Operation& operation) { *operation.created = child; };
+  parent.reaction = [child](Operation& operation) { *operation.extras->created = child; };
   EXPECT_EQ(parent.create_gang(std::vector{0, 1}), child);
   parent.reaction = nullptr;
   return child;

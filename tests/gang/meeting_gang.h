@@ -82,15 +82,15 @@ class MeetingGang final : public Gang {
  protected:
   Work do_start(Operation& operation) override {
     if (made_ >= fails_after) throw GangError(GangFailure{.reason = "planted"});
-    Meeting::Member member{operation.color, operation.key, rank()};
+    Meeting::Member member{operation.extras->color, operation.extras->key, rank()};
     if (operation.collective.kind == OperationKind::create_gang) {
-      const auto found = std::ranges::find(operation.ranks, rank());
-      if (found != operation.ranks.end())
-        member = {0, static_cast<int>(found - operation.ranks.begin()), rank()};
+      const auto found = std::ranges::find(operation.extras->ranks, rank());
+      if (found != operation.extras->ranks.end())
+        member = {0, static_cast<int>(found - operation.extras->ranks.begin()), rank()};
     }
     const std::vector<Meeting::Member> members = meeting_->meet(member);
     const int made = made_++;
-    if (member.color != no_color) *operation.created = make_child(operation, members, made);
+    if (member.color != no_color) *operation.extras->created = make_child(operation, members, made);
     return Work();
   }
   void do_abort() override {}
@@ -100,7 +100,7 @@ class MeetingGang final : public Gang {
   std::shared_ptr<Gang> make_child(const Operation& operation,
                                    const std::vector<Meeting::Member>& members, int made) {
     auto child = std::make_shared<GangInfo>(info());
-    child->name = operation.gang_options->name;
+    child->name = operation.extras->gang_options->name;
     child->size = static_cast<int>(members.size());
     child->root_ranks.clear();
     int child_rank = 0;

@@ -18,12 +18,14 @@ TEST(OwnedOperation, OutlivesWhatItWasMadeFrom) {
     std::vector<int> ranks = {4, 2};
     Operation operation;
     operation.collective.label = label;
-    operation.inputs = inputs;
-    operation.outputs = outputs;
-    operation.input_splits = input_splits;
-    operation.output_splits = output_splits;
-    operation.batch = batch;
-    operation.ranks = ranks;
+    OperationExtras extras{.inputs = inputs,
+                           .outputs = outputs,
+                           .input_splits = input_splits,
+                           .output_splits = output_splits,
+                           .batch = batch,
+                           .ranks = ranks,
+                           .color = 5};
+    operation.extras = &extras;
     operation.guarded = inputs;
     owned.emplace(operation);
     label.assign(label.size(), '-');
@@ -31,16 +33,18 @@ TEST(OwnedOperation, OutlivesWhatItWasMadeFrom) {
     input_splits.assign(2, 0);
     batch.front().peer = 0;
     ranks.assign(2, 0);
+    extras = {};
   }
   const Operation& operation = owned->get();
   EXPECT_EQ(operation.collective.label, "step 3, of which there are many");
-  EXPECT_EQ(operation.inputs.size(), 2U);
-  EXPECT_EQ(operation.inputs[1].data(), view(memory).data());
-  EXPECT_EQ(operation.outputs.size(), 3U);
-  EXPECT_EQ(operation.input_splits[1], 3);
-  EXPECT_EQ(operation.output_splits[0], 2);
-  EXPECT_EQ(operation.batch[0].peer, 7);
-  EXPECT_EQ(operation.ranks[0], 4);
+  EXPECT_EQ(operation.extras->inputs.size(), 2U);
+  EXPECT_EQ(operation.extras->inputs[1].data(), view(memory).data());
+  EXPECT_EQ(operation.extras->outputs.size(), 3U);
+  EXPECT_EQ(operation.extras->input_splits[1], 3);
+  EXPECT_EQ(operation.extras->output_splits[0], 2);
+  EXPECT_EQ(operation.extras->batch[0].peer, 7);
+  EXPECT_EQ(operation.extras->ranks[0], 4);
+  EXPECT_EQ(operation.extras->color, 5);
   EXPECT_EQ(operation.guarded.size(), 2U);
   EXPECT_EQ(operation.guarded[1].data(), view(memory).data());
 }
@@ -51,13 +55,14 @@ TEST(OwnedOperation, OwnsWhateverSingleListItWasGiven) {
   Operation labelled;
   labelled.collective.label = label;
   Operation listing;
-  listing.ranks = ranks;
+  const OperationExtras extras{.ranks = ranks};
+  listing.extras = &extras;
   OwnedOperation owned_label(labelled);
   OwnedOperation owned_ranks(listing);
   label.assign(label.size(), '-');
   ranks.assign(2, 0);
   EXPECT_EQ(owned_label.get().collective.label, "step 3, of which there are many");
-  EXPECT_EQ(owned_ranks.get().ranks[0], 4);
+  EXPECT_EQ(owned_ranks.get().extras->ranks[0], 4);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST(ReplicaVerifyingGang, GangsMadeFromItVerifyToo) {
 TEST(ReplicaVerifyingGang, AChildThatDiffersIsFound) {
   const auto inner = std::make_shared<CapturingGang>(2);
   const auto child = std::make_shared<CapturingGang>(2);
-  inner->reaction = [&child](Operation& operation) { *operation.created = child; };
+  inner->reaction = [&child](Operation& operation) { *operation.extras->created = child; };
   const auto made = make_replica_verifying_gang(inner)->create_gang(std::vector{0, 1});
   const auto differing = gang_with({0, 1}, child);
   float value = 1;

@@ -124,13 +124,14 @@ TEST_F(ValidatedMessagesTest, ABatchIsForwardedInThePartsWhoseOtherSidesAreKnown
                                              {OperationKind::recv, view(values), any_rank, 0}};
   Operation batch;
   batch.collective = {.kind = OperationKind::batch, .blocking = true, .count = 2};
-  batch.batch = entries;
+  const OperationExtras extras{.batch = entries};
+  batch.extras = &extras;
   start(batch).wait();
   ASSERT_EQ(forwarded.size(), 2U);
   EXPECT_EQ(forwarded[0].collective().kind, OperationKind::batch);
   EXPECT_EQ(forwarded[0].collective().count, 1);
   EXPECT_EQ(forwarded[1].collective().kind, OperationKind::recv);
-  EXPECT_EQ(forwarded[1].operation.batch.size(), 0U);
+  EXPECT_EQ(forwarded[1].extras.batch.size(), 0U);
 }
 
 TEST_F(ValidatedMessagesTest, TagsWithoutRoomForTwoAreRefusedBeforeAnythingIsSent) {

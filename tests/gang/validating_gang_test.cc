@@ -27,7 +27,7 @@ class ValidatingGangTest : public testing::Test {
       if (operation.collective.kind != OperationKind::create_gang) return;
       side = std::make_shared<CapturingGang>(2);
       side->reaction = [this, alter](Operation& exchange) { answer(exchange, alter); };
-      *operation.created = side;
+      *operation.extras->created = side;
     };
     auto gang = make_validating_gang(inner, {.runtime = make_real_runtime()});
     inner->sent.clear();

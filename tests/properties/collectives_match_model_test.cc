@@ -43,7 +43,7 @@ TEST(CollectivesMatchModel, AnObjectThatChangesOnTheWayIsCaught) {
   subject.wrap = [](std::shared_ptr<Gang> gang) -> std::shared_ptr<Gang> {
     return std::make_shared<PlantedGang>(std::move(gang), [](Gang& on, Operation& operation) {
       const bool receives = on.rank() != operation.collective.peer;
-      if (operation.packed && receives) operation.packed->back() ^= std::byte{1};
+      if (operation.extras->packed && receives) operation.extras->packed->back() ^= std::byte{1};
     });
   };
   expect_caught(collectives_match_model(subject), "broadcast_objects");

@@ -39,10 +39,13 @@ TEST(MessagesKeepOrder, ABatchThatSwapsTwoMessagesOfOneTagIsCaught) {
   expect_hold(messages_keep_order(subject), 500);
   subject.wrap =
       running_by([](Operation& operation, const auto& inner) {
-        std::vector<PointToPoint> batch(operation.batch.begin(), operation.batch.end());
+        std::vector<PointToPoint> batch(operation.extras->batch.begin(),
+                                        operation.extras->batch.end());
         if (batch.size() > 1 && batch[0].kind == batch[1].kind && batch[0].peer == batch[1].peer)
           std::swap(batch[0], batch[1]);
-        operation.batch = batch;
+        OperationExtras extras = *operation.extras;
+        extras.batch = batch;
+        operation.extras = &extras;
         return inner(operation);
       }).wrap;
   const Counterexample found = expect_caught(messages_keep_order(subject), message_order_law,

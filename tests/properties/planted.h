@@ -45,10 +45,10 @@ class PlantedGang final : public ForwardingGang {
 // The first byte that the operation gave this rank; null if it gave none.
 inline std::byte* first_output_byte(Operation& operation) {
   if (operation.output.size_bytes() > 0) return operation.output.data();
-  if (!operation.outputs.empty() && operation.outputs.back().size_bytes() > 0) {
-    return operation.outputs.back().data();
+  if (!operation.extras->outputs.empty() && operation.extras->outputs.back().size_bytes() > 0) {
+    return operation.extras->outputs.back().data();
   }
-  for (const PointToPoint& part : operation.batch) {
+  for (const PointToPoint& part : operation.extras->batch) {
     if (part.kind == OperationKind::recv && part.tensor.size_bytes() > 0) return part.tensor.data();
   }
   return nullptr;

@@ -192,9 +192,9 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
   require_running(engine, "a work");
   engine.scheduling_point();
   if (timeout == gloo::transport::kUnsetTimeout) timeout = endpoint_.getTimeout();
-  Wait wait{.reason = Wait::Reason::message, .message = this};
-  const TimePoint now = engine.now();
-  wait.deadline = timeout < TimePoint::max() - now ? now + timeout : TimePoint::max();
+  const Wait wait{.reason = Wait::Reason::message,
+                  .target = this,
+                  .deadline = deadline_after(engine.now(), timeout)};
   while (direction.completed == 0 && !direction.is_aborted) {
     if (!direction.error.empty()) throw gloo::IoException(direction.error);
     if (engine.clock().has_passed(wait.deadline)) {

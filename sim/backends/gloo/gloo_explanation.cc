@@ -66,7 +66,7 @@ std::deque<GlooCalls> stuck_calls(World& world, const BlockedWorld& blocked) {
   std::map<const GlooMeeting*, GlooCalls*> gang_of;
   for (const Task* context : blocked.dead_contexts()) {
     if (context->wait == nullptr || context->wait->reason != Wait::Reason::message) continue;
-    const auto* buffer = dynamic_cast<const GlooBuffer*>(context->wait->message);
+    const auto* buffer = dynamic_cast<const GlooBuffer*>(context->wait->message());
     if (buffer == nullptr || buffer->call() == nullptr) continue;
     const GlooEndpoint& endpoint = buffer->endpoint();
     GlooCalls*& calls = gang_of[&endpoint.meeting()];

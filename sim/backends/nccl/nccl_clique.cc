@@ -48,7 +48,8 @@ class Meaning {
     const std::size_t bytes = static_cast<std::size_t>(launch.count) * size_bytes(launch.data_type);
     for (int chunk = 0; chunk < size; ++chunk)
       list_.push_back(view_of(launch, whole + static_cast<std::size_t>(chunk) * bytes, 1));
-    (is_scatter ? operation.inputs : operation.outputs) = list_;
+    (is_scatter ? extras_.inputs : extras_.outputs) = list_;
+    operation.extras = &extras_;
   }
   Meaning(const Meaning&) = delete;
   Meaning& operator=(const Meaning&) = delete;
@@ -57,6 +58,7 @@ class Meaning {
 
  private:
   std::vector<TensorView> list_;
+  OperationExtras extras_;
 };
 
 // Those of `kernels` that no longer wait for anything, ordered by rank.

@@ -11,7 +11,7 @@ namespace {
 
 const NcclHostWait* host_wait_of(const Task& context) {
   if (context.wait == nullptr || context.wait->reason != Wait::Reason::message) return nullptr;
-  return dynamic_cast<const NcclHostWait*>(context.wait->message);
+  return dynamic_cast<const NcclHostWait*>(context.wait->message());
 }
 
 bool is_partner(const NcclLaunch& one, int member, const NcclLaunch& other, int other_member) {

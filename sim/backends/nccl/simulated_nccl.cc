@@ -64,7 +64,7 @@ void SimulatedNccl::await(Meeting& meeting, const NcclAppointment& appointment) 
     note_choice_point();
   }
   const Wait wait{.reason = is_sure ? Wait::Reason::sleep : Wait::Reason::message,
-                  .message = &awaited,
+                  .target = &awaited,
                   .deadline = is_sure ? TimePoint::max() : appointment.deadline};
   const auto has_passed = [&] {
     return is_sure ? world_.engine.now() >= appointment.deadline

@@ -183,7 +183,7 @@ NcclStatus SimulatedNcclApi::await_ready(NcclCommunicator& communicator, TimePoi
 }
 
 void SimulatedNcclApi::block_on_device(NcclHostWait& awaited, TimePoint deadline) {
-  const Wait wait{.reason = Wait::Reason::message, .message = &awaited, .deadline = deadline};
+  const Wait wait{.reason = Wait::Reason::message, .target = &awaited, .deadline = deadline};
   Task& self = engine().current();
   gpu_.add_waiter(self);
   engine().clock().note_deadline(deadline);
@@ -209,7 +209,7 @@ void SimulatedNcclApi::destroy(std::unique_ptr<NcclCommunicator> communicator) n
     awaited.nccl = &nccl_;
     awaited.gpu = &gpu_;
     awaited.what = "ncclCommDestroy";
-    const Wait wait{.reason = Wait::Reason::message, .message = &awaited};
+    const Wait wait{.reason = Wait::Reason::message, .target = &awaited};
     Task& self = engine().current();
     gpu_.add_waiter(self);
     engine().block_quietly(self, wait);

@@ -60,7 +60,8 @@ TEST(CallRing, TheMessagesOfABatchHaveOneNumberAndEndTogether) {
                                                .peer = 1}};
   Operation batch;
   batch.collective.kind = OperationKind::batch;
-  batch.batch = messages;
+  const OperationExtras extras{.batch = messages};
+  batch.extras = &extras;
   const std::uint64_t record = ring.begin(gang, batch);
   ring.begin(gang, batch);
   ring.complete(record);

@@ -18,7 +18,7 @@ TEST(CallTable, KeepsEqualCallsOnce) {
   EXPECT_NE(table.index_of(call, "train.py"), first);
   EXPECT_EQ(table.size(), 3U);
   EXPECT_EQ(table[first].sequence_number, 0U);
-  EXPECT_STREQ(table[first].call_site.file, "train.py");
+  EXPECT_STREQ(table[first].call_site.file(), "train.py");
 }
 
 TEST(CallTable, CopiesTextsAndMakesThemVisible) {
@@ -31,7 +31,7 @@ TEST(CallTable, CopiesTextsAndMakesThemVisible) {
     index = table.index_of(call, file);
   }
   EXPECT_EQ(table[index].label, "step\\x1b[2J");
-  EXPECT_STREQ(table[index].call_site.file, "a\\nb.py");
+  EXPECT_STREQ(table[index].call_site.file(), "a\\nb.py");
   const CallTable moved = std::move(table);
   EXPECT_EQ(moved[index].label, "step\\x1b[2J");
 }
@@ -53,7 +53,7 @@ TEST(CallTable, CallsThatDifferInAnythingAreKeptApart) {
   others[5].count = 5;
   others[6].blocking = !call.blocking;
   others[7].label = "bb";
-  others[8].call_site.line = 4;
+  others[8].call_site = CallSite::at("train.py", 4);
   others[9].shape = Shape{2, 2};
   CallTable table;
   table.index_of(call, "train.py");

@@ -146,7 +146,7 @@ TEST_F(RecordedWorks, ADetachedWorkIsNotDropped) {
 
 TEST_F(RecordedWorks, TheCallsOfChildrenAreRecordedToo) {
   const auto child = std::make_shared<test::CapturingGang>(2);
-  inner->reaction = [&child](Operation& operation) { *operation.created = child; };
+  inner->reaction = [&child](Operation& operation) { *operation.extras->created = child; };
   gang->create_gang(std::vector{0, 1})->barrier();
   EXPECT_EQ(ring->states(), (std::vector{completed, completed}));
 }

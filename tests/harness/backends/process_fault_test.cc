@@ -176,7 +176,7 @@ TEST(FaultedGang, StrikesAtTheOperationOfItsRankCountedOverItsGangs) {
   const auto inner = std::make_shared<test::CapturingGang>(2);
   const auto child = std::make_shared<test::CapturingGang>(2);
   inner->reaction = [&child](Operation& operation) {
-    if (operation.created != nullptr) *operation.created = child;
+    if (operation.extras->created != nullptr) *operation.extras->created = child;
   };
   const ProcessFault fault{.kind = ProcessFaultKind::exception, .operation = 2};
   FaultTally tally;

@@ -58,8 +58,7 @@ Answer attach(const std::vector<std::string>& options, const conducted::RankProg
 }
 
 OperationMessage barrier_of_root() {
-  return {.kind = OperationKind::barrier,
-          .call_site = {.file = "train.py", .function = "step", .line = 41}};
+  return {.kind = OperationKind::barrier, .call_site = CallSite::in_function("train.py\0step", 41)};
 }
 
 TEST(PythonCommand, AttachedRanksThatHold) {

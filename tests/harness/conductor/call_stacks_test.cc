@@ -9,8 +9,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr CallSite save{.file = "train.py", .function = "save", .line = 7};
-constexpr CallSite main_function{.file = "train.py", .function = "main", .line = 20};
+constexpr CallSite save = CallSite::in_function("train.py\0save", 7);
+constexpr CallSite main_function = CallSite::in_function("train.py\0main", 20);
 
 StackMessage::Thread thread_of(std::uint32_t id, std::string name) {
   return {.id = id, .name = std::move(name), .frames = {save}};

@@ -287,16 +287,16 @@ TEST(ConductorRuns, OfSeveralRanksOutsideOfCallsThePlaceOfTheFirstIsNamed) {
     HelloMessage hello = Client::caller(client.rank(), 2);
     hello.is_watcher = true;
     const auto line = static_cast<std::uint32_t>(90 + client.rank());
-    watchers.at(static_cast<std::size_t>(client.rank())) =
-        std::jthread([hello, line, path = client.path()] {
-          try {
-            Client own(path, hello);
-            own.set_stack({{{.name = "MainThread",
-                             .frames = {{.file = "data.py", .function = "load", .line = line}}}}});
-            own.receive();
-          } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
-          }
-        });
+    watchers.at(static_cast<std::size_t>(client.rank())) = std::jthread([hello, line,
+                                                                         path = client.path()] {
+      try {
+        Client own(path, hello);
+        own.set_stack(
+            {{{.name = "MainThread", .frames = {CallSite::in_function("data.py\0load", line)}}}});
+        own.receive();
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over
+      }
+    });
     if (client.rank() == 0) impatient = interrupt_soon(interrupt, is_over);
     while (!is_over) {
     }
@@ -327,7 +327,7 @@ TEST(ConductorRuns, MissingKeysExplainWhyARankOutsideOfCallsIsNotNamed) {
 
 TEST(ConductorRuns, AFrameWithoutAFileHasItsFunction) {
   const RunResult result = conduct(1, [](Client& client) {
-    client.set_stack({{{0, "MainThread", {{.file = "", .function = "built_in", .line = 0}}}}});
+    client.set_stack({{{0, "MainThread", {CallSite::in_function("\0built_in", 0)}}}});
     client.store({.function = StoreFunction::get, .keys = {"never"}});
   });
   ASSERT_EQ(result.report.blocked.size(), 1U);

@@ -97,8 +97,8 @@ TEST(Conductor, TellsTheVerdictToWhoeverIsBlocked) {
   const RunResult result = conduct(3, [&told](Client& client) {
     client.set_stack({{{0,
                         "MainThread",
-                        {{.file = "a/net.py", .function = "reduce", .line = 2},
-                         {.file = "train.py", .function = "main", .line = 7}}}}});
+                        {CallSite::in_function("a/net.py\0reduce", 2),
+                         CallSite::in_function("train.py\0main", 7)}}}});
     if (client.rank() == 1) return;
     try {
       client.call(int_sum(1));
@@ -219,10 +219,9 @@ TEST(Conductor, EveryBlockedThreadHasItsOwnStack) {
   std::jthread loader;
   const RunResult result = conduct(2, [&loader](Client& client) {
     if (client.rank() == 1) return;
-    client.set_stack(
-        {{{0, "MainThread", {{.file = "d/train.py", .function = "step", .line = 2}}}}});
+    client.set_stack({{{0, "MainThread", {CallSite::in_function("d/train.py\0step", 2)}}}});
     loader = start_thread(client, "loader", [](Client& own) {
-      own.set_stack({{{0, "loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
+      own.set_stack({{{0, "loader", {CallSite::in_function("d/load.py\0next", 4)}}}});
       own.store({.function = StoreFunction::get, .keys = {"never"}});
     });
     client.call(int_sum(1));

@@ -13,7 +13,7 @@ namespace gang::harness::conducted {
 
 // One frame of each kind, without its size.
 inline std::vector<Frame> sample_frames() {
-  constexpr CallSite site{.file = "dir/train.py", .function = "step", .line = 41};
+  constexpr CallSite site = CallSite::in_function("dir/train.py\0step", 41);
   std::vector<ClientMessage> messages = {
       HelloMessage{.version = 1, .world_size = 2, .thread_name = "main"},
       GroupMessage{.group = 1, .name = "g", .role = "r", .ranks = {0, 1}, .call_site = site},

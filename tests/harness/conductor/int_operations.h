@@ -17,7 +17,7 @@ inline OperationMessage int_sum(std::int32_t value, std::uint32_t group = 0) {
           .kind = OperationKind::all_reduce,
           .type = DataType::i32,
           .count = 1,
-          .call_site = {.file = "train.py", .function = "step", .line = 7},
+          .call_site = CallSite::in_function("train.py\0step", 7),
           .data = bytes_of(std::vector{value})};
 }
 
@@ -34,7 +34,7 @@ inline OperationMessage int_recv(int peer) {
           .type = DataType::i32,
           .peer = peer,
           .count = 1,
-          .call_site = {.file = "train.py", .function = "step", .line = 9}};
+          .call_site = CallSite::in_function("train.py\0step", 9)};
 }
 
 // What a blocking sum of all values comes to.

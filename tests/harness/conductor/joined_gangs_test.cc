@@ -36,9 +36,8 @@ const TimeOutside* absence(const JoinedGangs& gangs, const std::string& name,
 }
 
 void go_away(JoinedGangs& gangs, Duration time, std::uint32_t line = 7) {
-  gangs.note_outside({.begin = Time(10s),
-                      .end = Time(10s + time),
-                      .call_site = {.file = "train.py", .function = "", .line = line}});
+  gangs.note_outside(
+      {.begin = Time(10s), .end = Time(10s + time), .call_site = CallSite::at("train.py", line)});
 }
 
 TEST(JoinedGangs, AreKnownByTheNumbersOfTheClient) {
@@ -102,7 +101,7 @@ TEST(JoinedGangs, KnowTheAbsenceBeforeACollectiveAndThoseAfterIt) {
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->begin, Time(10s));
     EXPECT_EQ(found->end, Time(30s));
-    EXPECT_EQ(found->call_site.line, 7U);
+    EXPECT_EQ(found->call_site.line(), 7U);
   }
   EXPECT_EQ(absence(gangs, "dp", 3), nullptr);  // has not been called
   EXPECT_EQ(absence(gangs, "pp", 1), nullptr);
@@ -119,7 +118,7 @@ TEST(JoinedGangs, KnowTheLastAbsenceOnlyWhereACallCameAfterIt) {
   EXPECT_EQ(absence(gangs, "dp", 0), nullptr);
   EXPECT_EQ(absence(gangs, "tp", 0), nullptr);
   ASSERT_NE(absence(gangs, "tp", 1), nullptr);
-  EXPECT_EQ(absence(gangs, "tp", 1)->call_site.line, 2U);
+  EXPECT_EQ(absence(gangs, "tp", 1)->call_site.line(), 2U);
 }
 
 // That of every step is shorter.

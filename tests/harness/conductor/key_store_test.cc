@@ -16,7 +16,7 @@ StoreMessage setting(const std::string& key, std::string_view value) {
 StoreMessage getting(const std::string& key) {
   return {.function = StoreFunction::get,
           .keys = {key},
-          .call_site = {.file = "train.py", .function = "meet", .line = 5}};
+          .call_site = CallSite::in_function("train.py\0meet", 5)};
 }
 StoreMessage about(StoreFunction function, std::vector<std::string> keys = {},
                    std::int64_t number = 0) {
@@ -117,7 +117,7 @@ TEST(KeyStore, OfAKeyWhatComesAfterAZeroIsShown) {
 
 TEST(KeyStore, AWaitForAKeyThatNobodySetsIsADeadlock) {
   const RunResult result = conduct(3, [](Client& client) {
-    client.set_stack({{{0, "MainThread", {{.file = "train.py", .function = "meet", .line = 5}}}}});
+    client.set_stack({{{0, "MainThread", {CallSite::in_function("train.py\0meet", 5)}}}});
     if (client.rank() == 0) client.store(getting("rendezvous/7"));
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::deadlock);
@@ -263,7 +263,7 @@ TEST(KeyStore, OnlyWhoStillWaitsIsNamedByPlace) {
     client.store(getting("a"));
     if (client.rank() == 2) return;
     StoreMessage never = getting("never");
-    never.call_site.line = client.rank() == 0 ? 8 : 9;
+    never.call_site = CallSite::at(never.call_site.file(), client.rank() == 0 ? 8 : 9);
     client.store(never);
   });
   EXPECT_THAT(ids_of(result), ElementsAre("store_key_missing", "store_key_missing"));

@@ -24,7 +24,7 @@ OperationMessage broadcast_from(int root, int rank) {
           .type = DataType::i32,
           .peer = root,
           .count = 1,
-          .call_site = {.file = "train.py", .function = "load", .line = 3},
+          .call_site = CallSite::in_function("train.py\0load", 3),
           .data = rank == root ? bytes_of(std::vector{1}) : std::vector<std::byte>()};
 }
 
@@ -145,7 +145,7 @@ TEST(LongWaitsOfRanks, HaveTheTimeoutOfTheCall) {
       client.call({.group = group,
                    .kind = OperationKind::monitored_barrier,
                    .count = timeout.count(),
-                   .call_site = {.file = "train.py", .function = "", .line = 1}});
+                   .call_site = CallSite::at("train.py", 1)});
     });
   };
   EXPECT_THAT(monitored(impatient, 30s), IsEmpty());
@@ -189,7 +189,7 @@ TEST(LongWaitsOfRanks, AreNotThoseOfTheSimulatorAlone) {
                              .type = DataType::i32,
                              .peer = 2,
                              .count = 1,
-                             .call_site = {.file = "train.py", .function = "", .line = 4},
+                             .call_site = CallSite::at("train.py", 4),
                              .data = bytes_of(std::vector{1})});
                 if (client.rank() != 2) compute();
                 sum(client, 1, impatient);
@@ -263,7 +263,7 @@ TEST(LongWaitsOfRanks, AreForARootOrAsOne) {
                              .kind = OperationKind::reduce,
                              .type = DataType::i32,
                              .count = 1,
-                             .call_site = {.file = "train.py", .function = "", .line = 4},
+                             .call_site = CallSite::at("train.py", 4),
                              .data = bytes_of(std::vector{1})});
               }),
               HasSubstr("Rank 0 waited"));

@@ -18,13 +18,12 @@ using Time = LongWaits::Clock::time_point;
 constexpr LongWaits::Call barrier(int rank, Duration timeout = 10s) {
   return {.rank = rank,
           .name = "barrier",
-          .call_site = {.file = "train.py", .function = "", .line = 3},
+          .call_site = CallSite::at("train.py", 3),
           .timeout = timeout};
 }
 
 TimeOutside outside(Time begin, Time end, std::uint32_t line = 5) {
-  return {
-      .begin = begin, .end = end, .call_site = {.file = "train.py", .function = "", .line = line}};
+  return {.begin = begin, .end = end, .call_site = CallSite::at("train.py", line)};
 }
 
 std::vector<LongWait> after(const LongWaits::Call& call, Time begin, const TimeOutside& late) {
@@ -71,7 +70,7 @@ TEST(LongWaits, OfOneCallAreOne) {
 TEST(LongWaits, OfOtherCallsAreOthers) {
   LongWaits waits;
   LongWaits::Call elsewhere = barrier(2);
-  elsewhere.call_site.line = 4;
+  elsewhere.call_site = CallSite::at(elsewhere.call_site.file(), 4);
   LongWaits::Call of_another_kind = barrier(3);
   of_another_kind.name = "all_reduce";
   for (const LongWaits::Call& call : {barrier(1), elsewhere, of_another_kind})

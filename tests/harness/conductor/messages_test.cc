@@ -16,7 +16,7 @@ using conducted::bytes_of;
 using conducted::without_size;
 using testing::ElementsAre;
 
-constexpr CallSite site{.file = "dir/train.py", .function = "step", .line = 41};
+constexpr CallSite site = CallSite::in_function("dir/train.py\0step", 41);
 
 class ClientMessages : public testing::Test {
  protected:
@@ -211,8 +211,8 @@ TEST_F(ClientMessages, WhatTheProgramTells) {
 TEST_F(ClientMessages, CallSitesOutliveTheirFrames) {
   const auto first = parsed(WaitMessage{.call_site = site});
   const auto second = parsed(WaitMessage{.call_site = site});
-  EXPECT_STREQ(first.call_site.file, "dir/train.py");
-  EXPECT_EQ(first.call_site.file, second.call_site.file);  // kept once
+  EXPECT_STREQ(first.call_site.file(), "dir/train.py");
+  EXPECT_EQ(first.call_site.file(), second.call_site.file());  // kept once
 }
 
 TEST_F(ClientMessages, NumbersThatMeanNothingAreErrors) {

@@ -55,7 +55,7 @@ TEST(ConductedProcess, SleepsInACallThatWaitsForNothingElse) {
 TEST(ConductedProcess, SaysAFinding) {
   FindingMessage message{.id = "thread_failed", .message = "It ended.", .ranks = {1, 3}};
   EXPECT_EQ(finding_of(message).location, SourceLocation{});
-  message.call_site = {.file = "train.py", .function = "load", .line = 7};
+  message.call_site = CallSite::in_function("train.py\0load", 7);
   const sim::Finding finding = finding_of(message);
   EXPECT_EQ(finding.id, "thread_failed");
   EXPECT_EQ(finding.message, "It ended.");

@@ -203,7 +203,7 @@ TEST(RankService, AnExceptionIsTheRanksFailure) {
       client.tell(FailedMessage{.type = "ValueError",
                                 .message = "no such batch",
                                 .traceback = "Traceback: ...",
-                                .call_site = {.file = "dir/train.py", .line = 12}});
+                                .call_site = CallSite::at("dir/train.py", 12)});
   });
   EXPECT_EQ(result.report.outcome, sim::Outcome::failed);
   const sim::Finding finding = finding_of(result, "rank_failed");
@@ -219,7 +219,7 @@ TEST(RankService, AnExitInGoodOrderIsShownAndFailsNothing) {
   const RunResult result = conduct(2, [](Client& client) {
     if (client.rank() == 1)
       return client.tell(
-          FailedMessage{.type = "SystemExit", .call_site = {.file = "train.py", .line = 12}});
+          FailedMessage{.type = "SystemExit", .call_site = CallSite::at("train.py", 12)});
     client.call(int_recv(1));
   });
   const sim::Finding finding = finding_of(result, "participant_missing");
@@ -247,7 +247,7 @@ TEST(RankService, AFindingOfTheProgramIsOneOfTheRun) {
       client.tell(FindingMessage{.id = "wrong_result",
                                  .message = "The loss grows.",
                                  .ranks = {0},
-                                 .call_site = {.file = "train.py", .line = 3}});
+                                 .call_site = CallSite::at("train.py", 3)});
   });
   const sim::Finding finding = finding_of(result, "wrong_result");
   EXPECT_EQ(finding.message, "The loss grows.");
@@ -291,7 +291,7 @@ TEST(RankService, ABlockedThreadIsNamed) {
   const RunResult result = conduct(2, [&loader](Client& client) {
     if (client.rank() == 1) return;
     loader = start_thread(client, "loader", [](Client& own) {
-      own.set_stack({{{0, "loader", {{.file = "d/load.py", .function = "next", .line = 4}}}}});
+      own.set_stack({{{0, "loader", {CallSite::in_function("d/load.py\0next", 4)}}}});
       own.call(int_recv(1));
     });
   });

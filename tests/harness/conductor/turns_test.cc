@@ -29,8 +29,7 @@ constexpr TurnOptions endless_turns{.patience = std::chrono::hours(1),
                                     .silent_threads_limit = std::chrono::hours(1)};
 
 OperationMessage barrier() {
-  return {.kind = OperationKind::barrier,
-          .call_site = {.file = "train.py", .function = "step", .line = 3}};
+  return {.kind = OperationKind::barrier, .call_site = CallSite::in_function("train.py\0step", 3)};
 }
 
 StoreMessage set_key(const std::string& key, std::string_view value = "") {
@@ -289,8 +288,8 @@ TEST(Turns, WhoIsOutsideOfCallsIsWhereItIsNow) {
     watcher = std::jthread([hello, &watches, path = client.path()] {
       try {
         Client own(path, hello);
-        own.set_stack({{{.name = "MainThread",
-                         .frames = {{.file = "data.py", .function = "load", .line = 99}}}}});
+        own.set_stack(
+            {{{.name = "MainThread", .frames = {CallSite::in_function("data.py\0load", 99)}}}});
         watches.set_value();
         own.receive();
       } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the run is over

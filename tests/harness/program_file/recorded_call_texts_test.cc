@@ -56,7 +56,7 @@ std::string text_of(const Collective& call, PeerText peers = PeerText::number) {
   recording.ranks.resize(4);
   recording.groups = {group("root", "0", {0, 1, 2, 3})};
   const std::uint32_t index =
-      recording.calls.index_of(call, call.call_site.line == 0 ? "" : "a/train.py");
+      recording.calls.index_of(call, call.call_site.line() == 0 ? "" : "a/train.py");
   const RecordedGangs gangs(recording);
   RecordedCallTexts texts(recording, gangs, peers);
   const RecordedStep step{.call = index};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include <fmt/format.h>
@@ -105,6 +106,13 @@ std::vector<std::string> said_if(Alteration alteration) {
   return messages;
 }
 
+// A copy of the operation's extras that an Alteration may change; kept for good.
+OperationExtras& own_extras(Operation& operation) {
+  static std::deque<OperationExtras> kept;
+  operation.extras = &kept.emplace_back(*operation.extras);
+  return kept.back();
+}
+
 // Changes the first byte of what `rank` gets from blocking calls of this kind.
 Alteration wrong_result_of(OperationKind kind, int rank) {
   return {.after = [kind, rank](const Gang& gang, Operation& operation) {
@@ -112,7 +120,7 @@ Alteration wrong_result_of(OperationKind kind, int rank) {
     const Elements& place = operation.output.data() == nullptr ? operation.input : operation.output;
     std::byte* result = place.data();
     if (kind == OperationKind::batch)
-      for (const PointToPoint& entry : operation.batch)
+      for (const PointToPoint& entry : operation.extras->batch)
         if (entry.kind == OperationKind::recv) result = entry.tensor.data();
     *result ^= std::byte{1};
   }};
@@ -137,8 +145,8 @@ TEST(EveryCollective, SaysThatObjectsSourcesAndGangsAreWrong) {
   using testing::StartsWith;
   EXPECT_THAT(said_if({.after =
                            [](const Gang& gang, Operation& operation) {
-                             if (gang.rank() == 1 && operation.packed != nullptr)
-                               std::ranges::replace(*operation.packed, std::byte{'b'},
+                             if (gang.rank() == 1 && operation.extras->packed != nullptr)
+                               std::ranges::replace(*operation.extras->packed, std::byte{'b'},
                                                     std::byte{'c'});
                            }}),
               ElementsAre(StartsWith("broadcast_objects returned a wrong result on rank 1")));
@@ -152,11 +160,12 @@ TEST(EveryCollective, SaysThatObjectsSourcesAndGangsAreWrong) {
                            [](const Gang&, Operation& operation) {
                              static constexpr int in_order[] = {0, 1, 2};
                              if (operation.collective.kind == OperationKind::create_gang)
-                               operation.ranks = in_order;
+                               own_extras(operation).ranks = in_order;
                            }}),
               ElementsAre(StartsWith("create_gang returned a wrong result")));
-  EXPECT_THAT(said_if({.before = [](const Gang&, Operation& operation) { operation.key = 0; }}),
-              ElementsAre(StartsWith("split returned a wrong result")));
+  EXPECT_THAT(
+      said_if({.before = [](const Gang&, Operation& operation) { own_extras(operation).key = 0; }}),
+      ElementsAre(StartsWith("split returned a wrong result")));
 }
 
 TEST(EveryCollective, ClosesTheGangsThatItMade) {

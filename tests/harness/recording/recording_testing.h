@@ -46,7 +46,7 @@ class Job {
     call.blocking = arguments.is_blocking;
     if (kind != OperationKind::barrier) call.shape = Shape::vector(arguments.count);
     call.count = kind == OperationKind::barrier ? 0 : arguments.count;
-    call.call_site.line = arguments.line;
+    call.call_site = CallSite::at("", arguments.line);
     std::uint64_t& next = next_[group][static_cast<std::size_t>(rank)];
     const std::uint64_t sequence = arguments.sequence == 0 ? next++ : arguments.sequence;
     dump.calls.push_back({.record = first_record_ + dump.calls.size(),

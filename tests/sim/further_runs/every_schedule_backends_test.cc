@@ -67,10 +67,10 @@ TEST(EveryScheduleOverGloo, TheDecisiveChoiceNamesTheReceiveAndBothSends) {
       },
       [](const ExploredRun& ran) { return ran.report.holds(); });
   ASSERT_TRUE(every.decisive && every.decisive->receive);
-  EXPECT_EQ(every.decisive->receive->site.line, 2U);
+  EXPECT_EQ(every.decisive->receive->site.line(), 2U);
   EXPECT_EQ(every.decisive->receive->rank, 0);
   EXPECT_EQ(every.decisive->first.rank + every.decisive->second.rank, 3);
-  EXPECT_EQ(every.decisive->first.site.line, 1U);
+  EXPECT_EQ(every.decisive->first.site.line(), 1U);
   EXPECT_EQ(every.holds_otherwise, true);
 }
 
@@ -274,8 +274,8 @@ TEST(EveryScheduleOverNccl, TheDecisivePickNamesBothOperations) {
   ASSERT_TRUE(every.decisive);
   EXPECT_EQ(every.decisive->first.kind, AccessKind::device);
   EXPECT_EQ(every.decisive->first.rank, every.decisive->second.rank);
-  EXPECT_EQ(every.decisive->first.site.line, 1U);
-  EXPECT_EQ(every.decisive->second.site.line, 2U);
+  EXPECT_EQ(every.decisive->first.site.line(), 1U);
+  EXPECT_EQ(every.decisive->second.site.line(), 2U);
   EXPECT_EQ(every.holds_otherwise, true);
 }
 

@@ -56,7 +56,8 @@ TEST(Trace, RoundTripsThroughJson) {
 
 TEST(Trace, NamesEachCallSiteOnce) {
   const Trace trace = trace_of(2, [](SimulatedRank& rank) {
-    for (int i = 0; i < 2; ++i) rank.root()->barrier({}, {"dir/train.cc", "step", 41});
+    for (int i = 0; i < 2; ++i)
+      rank.root()->barrier({}, CallSite::in_function("dir/train.cc\0step", 41));
   });
   const SourceLocation site{"dir/train.cc", 41, "step"};
   EXPECT_THAT(trace.call_sites, testing::ElementsAre(site));

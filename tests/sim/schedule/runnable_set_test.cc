@@ -54,6 +54,13 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
       model.erase(next);
       if (model.empty()) continue;
     }
+    const auto second =
+        std::next(model.upper_bound(id), model.upper_bound(id) == model.end() ? 0 : 1);
+    if (second != model.end() && *second / 64 == id / 64) {
+      ASSERT_EQ(set.second_after(id), *second);
+    } else {
+      ASSERT_TRUE(set.contains(set.second_after(id)));
+    }
     const std::size_t index = random.below(model.size());
     ASSERT_EQ(set.at(index), *std::next(model.begin(), static_cast<std::ptrdiff_t>(index)));
   }
@@ -65,6 +72,10 @@ TEST_P(RunnableSetOfSize, AgreesWithAnOrderedSetOverRandomOperations) {
 INSTANTIATE_TEST_SUITE_P(AroundItsWords, RunnableSetOfSize,
                          testing::Values(1, 2, 63, 64, 65, 4095, 4096, 4097, 262143, 262144,
                                          262145));
+
+TEST(RunnableSet, AnEmptyOneHasNoSecondSuccessor) {
+  EXPECT_EQ(RunnableSet().second_after(3), no_task);
+}
 
 TEST(RunnableSet, TheSuccessorOfTheLastMemberIsTheFirst) {
   RunnableSet set;

@@ -41,7 +41,7 @@ TEST_F(GlooStepsTest, ASendIsAMessageOfItsSlotThatOthersComeAfter) {
   EXPECT_EQ(first.mode, AccessMode::write);
   EXPECT_EQ(first.rank, 5);
   EXPECT_EQ(first.operation, 100U);
-  EXPECT_EQ(first.site.line, 3U);
+  EXPECT_EQ(first.site.line(), 3U);
   EXPECT_EQ(log().accesses[1].object, first.object);
   EXPECT_NE(log().accesses[2].object, first.object);  // another slot
   EXPECT_NE(log().accesses[3].object, first.object);  // another destination
@@ -61,7 +61,7 @@ TEST_F(GlooStepsTest, OnlyAReceiveFromAnySourceIsKnownAsOne) {
   note_taken_by_any(guide_, 5, CallSite::at("here", 8), 101);
   ASSERT_EQ(log().taken.size(), 1U);
   EXPECT_EQ(log().taken[0].message, message.operation);
-  EXPECT_EQ(log().taken[0].site.line, 8U);
+  EXPECT_EQ(log().taken[0].site.line(), 8U);
 }
 
 }  // namespace
