@@ -45,9 +45,9 @@ class Matching {
   }
 
   // Takes the result that an ended operation left for its rank; throws its GangError if it failed.
-  // `is_plain`: nobody looks at `pending` afterwards.
+  // `is_plain`: nobody looks at the rest of `pending` afterwards.
   template <bool is_plain = false>
-  Received take(PendingOperation& pending) {
+  const Received& take(PendingOperation& pending) {
     if (pending.slot != nullptr)
       take_from_slot<is_plain>(pending);
     else if (pending.status == PendingStatus::failed) [[unlikely]]

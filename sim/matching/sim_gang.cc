@@ -66,7 +66,7 @@ void SimGang::number(World& world, Operation& operation) {
     last.call_site = call.call_site;
     last.kind = call.kind;
   };
-  if (!is_point_to_point(call.kind)) {
+  if (!is_point_to_point(call.kind)) [[likely]] {
     call.sequence_number = next_sequence_++;
     note(last_collective_);
   } else {
@@ -99,7 +99,7 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
     if (const Choices& choices = world.engine.choices();
         choices.guide() != nullptr || choices.looks_at_once()) [[unlikely]]
       note_end_of_call(world, pending, has_ended);
-  const Received received = world.matching.take<is_plain>(pending);
+  const Received& received = world.matching.take<is_plain>(pending);
   if constexpr (!is_plain)
     if (owner_->works != nullptr) [[unlikely]]
       SimWork::note_waited_by_order(world, owner_->works);

@@ -58,7 +58,7 @@ struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {
 
 // Copies an inline value. Mostly one number, for which a call of memcpy takes longer than the copy.
 inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint32_t))
+  if (bytes == sizeof(std::uint32_t)) [[likely]]
     std::memcpy(to, from, sizeof(std::uint32_t));
   else if (bytes == sizeof(std::uint64_t))
     std::memcpy(to, from, sizeof(std::uint64_t));
