@@ -34,7 +34,7 @@ void ContextEnds::stay_frozen(Task& self) {
 
 void ContextEnds::leave(Task& self) {
   engine_.client_.unwinding(self);
-  refuse(self);
+  refuse(self, Refusal::silent);
 }
 
 void ContextEnds::refuse(Task& self, Refusal refusal) {

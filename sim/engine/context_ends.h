@@ -30,7 +30,8 @@ class ContextEnds final : public TerminationTarget {
   // Keeps a context that has been frozen from going on, until the run is over.
   [[noreturn]] void stay_frozen(Task& self);
 
-  // The run is over: unwinds `self`, by an exception.
+  // The run is over, and `self` unwinds: the caller throws RunOver next, since each frame that an
+  // exception passes costs as much as a few calls.
   [[gnu::cold, gnu::noinline]] void leave(Task& self);
 
   // `self` calls something after the end of the run: counts that and, where the caller can take an

@@ -74,8 +74,10 @@ class Engine final : public TaskRunner {
   [[gnu::always_inline]] void block(Task& self, const Wait& wait) {
     if (!is_plain) check_running();
     block_quietly<is_plain>(self, wait);
-    if (is_over_) [[unlikely]]
+    if (is_over_) [[unlikely]] {
       ends_.leave(self);
+      throw RunOver{};
+    }
   }
 
   // The same, but returns when the run ends. For destructors.
