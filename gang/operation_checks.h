@@ -165,7 +165,8 @@ inline void check_reduction(const Call& call, ReduceOperation operation, DataTyp
 
 // `role` is "source_rank" or "destination_rank".
 inline void check_rank(const Call& call, std::string_view role, int rank) {
-  if (rank < 0 || rank >= call.gang.size()) [[unlikely]]
+  // Both bounds at once: a negative rank is a very large one.
+  if (static_cast<unsigned>(rank) >= static_cast<unsigned>(call.gang.size())) [[unlikely]]
     throw_bad_rank(call, role, rank, "");
 }
 

@@ -174,9 +174,10 @@ void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot)
 bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
   const std::size_t bytes = operation.input.size_bytes();
-  const bool may_differ = deaths_inside(world_) == DeathsInside::happened;
-  if (slot.async_members != 0 || !is_inline_kind(operation.collective.kind, bytes) || may_differ ||
-      recorder_.is_recording() || is_stream_ordered_)
+  if (slot.async_members != 0 || !is_inline_kind(operation.collective.kind, bytes)) return false;
+  const bool is_plain = engine_.are_calls_plain();
+  if (!is_plain && (deaths_inside(world_) == DeathsInside::happened || recorder_.is_recording() ||
+                    is_stream_ordered_))
     return false;
   const Collective& call = operation.collective;
   const bool has_data = !has_root(call.kind) || call.peer != no_rank;  // else recorded without
@@ -197,7 +198,7 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
       engine.wake_after_progress<is_plain>(*seat.waiter);  // each has one: all block
   };
   engine_.note_progress();
-  engine_.are_calls_plain() ? wake_members(std::true_type()) : wake_members(std::false_type());
+  is_plain ? wake_members(std::true_type()) : wake_members(std::false_type());
   return true;
 }
 
@@ -245,7 +246,7 @@ void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
       end(*next, PendingStatus::failed);
     } else {
       next->status = PendingStatus::posted;
-      arrive(*next);
+      arrive<false>(*next);
     }
   }
   is_releasing_ = false;

@@ -96,6 +96,7 @@ class Matching {
 
  private:
   // Whether it has ended.
+  template <bool is_plain>
   [[gnu::always_inline]] inline bool arrive(PendingOperation& pending);
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);

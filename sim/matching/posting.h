@@ -45,6 +45,7 @@ inline std::uint8_t value_bytes_of(const Collective& call) noexcept {
     guard->close();
 }
 
+template <bool is_plain>
 inline bool Matching::arrive(PendingOperation& pending) {
   if (is_point_to_point(pending.call().kind)) [[unlikely]] {
     messages_.post(pending);
@@ -78,7 +79,7 @@ inline bool Matching::arrive(PendingOperation& pending) {
   if (slot.value_bytes != 0 && input != nullptr)
     keep_value(seat.value, input, slot.value_bytes, guard);
   ++slot.arrived;
-  if (!slot.is_full() || is_held(gang, slot)) return false;
+  if (!slot.is_full() || (!is_plain && is_held(gang, slot))) return false;
   complete(gang, slot);
   return has_ended(pending);
 }
@@ -109,7 +110,7 @@ inline bool Matching::post_inline(PendingOperation& pending) {
     recorder_.posted(pending, now);
   if (!is_plain && is_stream_ordered_ && !launch(pending)) [[unlikely]]
     return false;
-  return arrive(pending);
+  return arrive<is_plain>(pending);
 }
 
 }  // namespace gang::sim

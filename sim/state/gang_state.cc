@@ -15,9 +15,12 @@ std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
   return key | 1;  // 0: not yet computed
 }
 
+MatchSlot& GangState::new_slot() { return slots.emplace_front(static_cast<std::uint32_t>(size())); }
+
 MatchSlot& GangState::add_slots(std::size_t place) {
   while (place >= active.size()) {
-    if (free_slot == nullptr) free_slot = &slots.emplace_front(static_cast<std::uint32_t>(size()));
+    if (free_slot == nullptr) [[unlikely]]
+      free_slot = &new_slot();
     MatchSlot& slot = *std::exchange(free_slot, free_slot->next_free);
     slot.sequence_number = base_sequence + active.size();
     active.push_back(&slot);

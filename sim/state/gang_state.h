@@ -257,6 +257,7 @@ struct GangState {
 
  private:
   MatchSlot& add_slots(std::size_t place);
+  [[gnu::noinline]] MatchSlot& new_slot();
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
   mutable GangLabel label_;

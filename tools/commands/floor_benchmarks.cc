@@ -89,19 +89,19 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 586},
-      {"all_reduce", 1024, 500, 630},
-      {"reduce", 8, 516, 595},
-      {"reduce_scatter", 8, 629, 889},
-      {"all_gather", 8, 549, 779},
-      {"all_gather_to_list", 8, 1068, 1250},
-      {"gather", 8, 552, 740},
-      {"scatter", 8, 528, 664},
-      {"all_to_all", 8, 1167, 1154},
-      {"broadcast", 8, 461, 570},
-      {"barrier", 8, 390, 491},
-      {"send_recv", 8, 518, 643},
-      {"start_all_reduce", 8, 1529, 1469},
+      {"all_reduce", 8, 500, 480},
+      {"all_reduce", 1024, 500, 495},
+      {"reduce", 8, 516, 489},
+      {"reduce_scatter", 8, 629, 795},
+      {"all_gather", 8, 549, 679},
+      {"all_gather_to_list", 8, 1068, 1169},
+      {"gather", 8, 552, 684},
+      {"scatter", 8, 528, 605},
+      {"all_to_all", 8, 1167, 1064},
+      {"broadcast", 8, 461, 460},
+      {"barrier", 8, 390, 398},
+      {"send_recv", 8, 518, 573},
+      {"start_all_reduce", 8, 1529, 1381},
   };
   return calls;
 }
