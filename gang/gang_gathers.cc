@@ -33,6 +33,8 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
     throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
 }
 
+// What follows refers to `extras`, which the caller keeps until the call has been made.
+
 [[gnu::always_inline]] inline Operation describe_uneven_all_gather(Call call,
                                                                    const TensorView& output,
                                                                    const TensorView& input,
