@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "gang/store/tcp_store_server.h"
 
 namespace gang::test {
 
@@ -40,8 +39,6 @@ inline std::vector<int> wait_for(const std::vector<pid_t>& workers) {
   }
   return statuses;
 }
-
-inline std::uint16_t free_port() { return TcpStoreServer().port(); }
 
 inline Variables environment_of(int rank, int size, std::uint16_t port) {
   return {{"RANK", std::to_string(rank)},

@@ -12,6 +12,7 @@
 #include "gang/agreement.h"
 #include "gang/gloo/gloo_gang.h"
 #include "gang/store/tcp_store_server.h"
+#include "tests/free_port.h"
 #include "tests/gang/gloo/gloo_ranks.h"
 #include "tests/worker_process.h"
 

@@ -9,6 +9,7 @@
 
 #include "gang/store/tcp_store.h"
 #include "gang/store/tcp_store_server.h"
+#include "tests/free_port.h"
 #include "tests/gang/store/scripted_server.h"
 #include "tests/gang/store/store_matchers.h"
 
@@ -23,9 +24,6 @@ using testing::ThrowsMessage;
 
 class Rendezvous : public testing::Test {
  protected:
-  // A port that is free now.
-  static std::uint16_t free_port() { return TcpStoreServer().port(); }
-
   Environment environment(int rank, int world_size) const {
     return {.rank = rank,
             .world_size = world_size,
@@ -53,7 +51,7 @@ class Rendezvous : public testing::Test {
     return texts;
   }
 
-  std::uint16_t port_ = free_port();
+  std::uint16_t port_ = test::free_port();
 };
 
 TEST_F(Rendezvous, AllRanksMeetWhereRankZeroHosts) {

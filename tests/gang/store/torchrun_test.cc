@@ -13,7 +13,7 @@
 
 #include "gang/error_file.h"
 #include "gang/store/rendezvous.h"
-#include "gang/store/tcp_store_server.h"
+#include "tests/free_port.h"
 #include "tests/gang/store/temporary_folder.h"
 
 namespace gang {
@@ -79,8 +79,7 @@ TEST_F(Torchrun, RestartedWorkersMeetAgain) {
 }
 
 TEST_F(Torchrun, WhyAWorkerFailedIsPrinted) {
-  const std::uint16_t free_port = TcpStoreServer().port();
-  EXPECT_FALSE(run("--max_restarts 0 --master_port " + std::to_string(free_port)));
+  EXPECT_FALSE(run("--max_restarts 0 --master_port " + std::to_string(test::free_port())));
   EXPECT_THAT(output_, HasSubstr("gang::InvalidOperation: the second rank fails on purpose"));
 }
 

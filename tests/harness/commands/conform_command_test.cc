@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "gang/root_gang.h"
-#include "gang/store/tcp_store_server.h"
 #include "harness/backends/launcher.h"
 #include "harness/commands/commands.h"
 #include "harness/text/output_file.h"
+#include "tests/free_port.h"
 #include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {
@@ -31,7 +31,7 @@ Answer ask_under(const EnvironmentVariables& variables, std::vector<std::string>
 TEST(ConformCommand, RunsOnEveryProcessOfAJob) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
-  const std::string port = std::to_string(TcpStoreServer().port());
+  const std::string port = std::to_string(test::free_port());
   const std::string junit = temporary("conform.xml");
   const auto ends = run_processes(
       3,
@@ -53,7 +53,7 @@ TEST(ConformCommand, RunsOnEveryProcessOfAJob) {
 TEST(ConformCommand, RecordsEachProgram) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
-  const std::string port = std::to_string(TcpStoreServer().port());
+  const std::string port = std::to_string(test::free_port());
   const std::string folder = temporary("conform_dumps");
   run_processes(
       2,
@@ -81,7 +81,7 @@ TEST(ConformCommand, FaultsThatEndProcessesAreContainedAndEndNone) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
   for (const std::string kind : {"kill", "stop", "exit", "restart"}) {
-    const std::string port = std::to_string(TcpStoreServer().port());
+    const std::string port = std::to_string(test::free_port());
     const auto ends = run_processes(
         3,
         [&](int rank) {
@@ -128,7 +128,7 @@ TEST(ConformCommand, OutsideAJobItSaysWhatIsMissing) {
 TEST(ConformCommand, RanksThatDoNotComeAreTheEnvironmentsFault) {
   if (!gloo_availability().is_available)
     GTEST_SKIP() << "runs where gloo is built: install libgloo-dev";
-  const std::string port = std::to_string(TcpStoreServer().port());
+  const std::string port = std::to_string(test::free_port());
   const Answer answer = ask_under(
       {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}},
       {"ring", "--timeout", "200ms"});

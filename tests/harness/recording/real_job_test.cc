@@ -10,6 +10,7 @@
 #include "gang/root_gang.h"
 #include "harness/recording/dump_files.h"
 #include "harness/recording/explained_recording.h"
+#include "tests/free_port.h"
 #include "tests/temporary_directory.h"
 #include "tests/worker_process.h"
 
