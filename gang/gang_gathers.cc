@@ -1,4 +1,6 @@
 // all_gather, all_gather_to_list, gather, scatter and all_to_all.
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "gang/hash.h"
@@ -31,6 +33,21 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
   }
   if (rest != 0)
     throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
+}
+
+// Extras are made field by field: initialised as a whole, they would be cleared first, in a loop.
+
+[[gnu::always_inline]] inline OperationExtras with_outputs(std::span<const TensorView> outputs) {
+  OperationExtras extras;
+  extras.outputs = outputs;
+  return extras;
+}
+
+[[gnu::always_inline]] inline OperationExtras with_splits(const Gang::SplitSizes& splits) {
+  OperationExtras extras;
+  extras.input_splits = splits.input;
+  extras.output_splits = splits.output;
+  return extras;
 }
 
 // What follows refers to `extras`, which the caller keeps until the call has been made.
@@ -67,38 +84,56 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
   return operation;
 }
 
+// Of a rooted operation: none are made where there is no list, as on most ranks.
+class ListOnRoot {
+ public:
+  [[gnu::always_inline]] ListOnRoot(std::span<const TensorView> list,
+                                    std::span<const TensorView> OperationExtras::* place)
+      : list_(list) {
+    if (!list.empty()) extras_.emplace().*place = list;
+  }
+
+  std::span<const TensorView> list() const noexcept { return list_; }
+  const OperationExtras* extras() const noexcept { return extras_ ? &*extras_ : &no_extras; }
+
+ private:
+  std::span<const TensorView> list_;
+  std::optional<OperationExtras> extras_;
+};
+
 // The list of a rooted operation: like `single` on the root, empty elsewhere.
-void check_rooted_list(const Call& call, std::string_view role, std::span<const TensorView> list,
-                       const TensorView& single, int root) {
+[[gnu::always_inline]] inline void check_rooted_list(const Call& call, std::string_view role,
+                                                     std::span<const TensorView> list,
+                                                     const TensorView& single, int root) {
   if (call.gang.rank() == root)
     check_list(call, role, list, single);
-  else if (!list.empty())
+  else if (!list.empty()) [[unlikely]]
     throw_bad_list(call, role, list.size(), 0);
 }
 
-[[gnu::always_inline]] inline Operation describe_gather(Call call, const OperationExtras& extras,
+[[gnu::always_inline]] inline Operation describe_gather(Call call, const ListOnRoot& outputs,
                                                         const TensorView& input,
                                                         int destination_rank) {
   begin(call, OperationKind::gather);
   check_rank(call, "destination_rank", destination_rank);
   check_tensor(call, "input", input);
-  check_rooted_list(call, "outputs", extras.outputs, input, destination_rank);
+  check_rooted_list(call, "outputs", outputs.list(), input, destination_rank);
   Operation operation =
       operation_of(call, {.sized = input, .input = input, .peer = destination_rank});
-  operation.extras = &extras;
+  operation.extras = outputs.extras();
   return operation;
 }
 
 [[gnu::always_inline]] inline Operation describe_scatter(Call call, const TensorView& output,
-                                                         const OperationExtras& extras,
+                                                         const ListOnRoot& inputs,
                                                          int source_rank) {
   begin(call, OperationKind::scatter);
   check_rank(call, "source_rank", source_rank);
   check_tensor(call, "output", output);
-  check_rooted_list(call, "inputs", extras.inputs, output, source_rank);
+  check_rooted_list(call, "inputs", inputs.list(), output, source_rank);
   Operation operation =
       operation_of(call, {.sized = output, .output = output, .peer = source_rank});
-  operation.extras = &extras;
+  operation.extras = inputs.extras();
   return operation;
 }
 
@@ -150,51 +185,53 @@ void Gang::all_gather(const TensorView& output, const TensorView& input,
                       std::span<const std::int64_t> counts, const CallOptions& options,
                       CallSite call_site) {
   run(describe_uneven_all_gather({*this, options, call_site}, output, input,
-                                 {.output_splits = counts}));
+                                 with_splits({.output = counts})));
 }
 
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             std::span<const std::int64_t> counts, const CallOptions& options,
                             CallSite call_site) {
   return start(describe_uneven_all_gather({*this, options, call_site}, output, input,
-                                          {.output_splits = counts}),
+                                          with_splits({.output = counts})),
                options.mode);
 }
 
 void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                               const CallOptions& options, CallSite call_site) {
-  run(describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input));
+  run(describe_all_gather_to_list({*this, options, call_site}, with_outputs(outputs), input));
 }
 
 Work Gang::start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                                     const CallOptions& options, CallSite call_site) {
   return start(
-      describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input),
+      describe_all_gather_to_list({*this, options, call_site}, with_outputs(outputs), input),
       options.mode);
 }
 
 void Gang::gather(std::span<const TensorView> outputs, const TensorView& input,
                   int destination_rank, const CallOptions& options, CallSite call_site) {
-  run(describe_gather({*this, options, call_site}, {.outputs = outputs}, input, destination_rank));
+  run(describe_gather({*this, options, call_site}, {outputs, &OperationExtras::outputs}, input,
+                      destination_rank));
 }
 
 Work Gang::start_gather(std::span<const TensorView> outputs, const TensorView& input,
                         int destination_rank, const CallOptions& options, CallSite call_site) {
-  return start(
-      describe_gather({*this, options, call_site}, {.outputs = outputs}, input, destination_rank),
-      options.mode);
+  return start(describe_gather({*this, options, call_site}, {outputs, &OperationExtras::outputs},
+                               input, destination_rank),
+               options.mode);
 }
 
 void Gang::scatter(const TensorView& output, std::span<const TensorView> inputs, int source_rank,
                    const CallOptions& options, CallSite call_site) {
-  run(describe_scatter({*this, options, call_site}, output, {.inputs = inputs}, source_rank));
+  run(describe_scatter({*this, options, call_site}, output, {inputs, &OperationExtras::inputs},
+                       source_rank));
 }
 
 Work Gang::start_scatter(const TensorView& output, std::span<const TensorView> inputs,
                          int source_rank, const CallOptions& options, CallSite call_site) {
-  return start(
-      describe_scatter({*this, options, call_site}, output, {.inputs = inputs}, source_rank),
-      options.mode);
+  return start(describe_scatter({*this, options, call_site}, output,
+                                {inputs, &OperationExtras::inputs}, source_rank),
+               options.mode);
 }
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const CallOptions& options,
@@ -209,16 +246,14 @@ Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                       const CallOptions& options, CallSite call_site) {
-  run(describe_uneven_all_to_all({*this, options, call_site}, output, input,
-                                 {.input_splits = splits.input, .output_splits = splits.output}));
+  run(describe_uneven_all_to_all({*this, options, call_site}, output, input, with_splits(splits)));
 }
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const SplitSizes& splits, const CallOptions& options,
                             CallSite call_site) {
   return start(
-      describe_uneven_all_to_all({*this, options, call_site}, output, input,
-                                 {.input_splits = splits.input, .output_splits = splits.output}),
+      describe_uneven_all_to_all({*this, options, call_site}, output, input, with_splits(splits)),
       options.mode);
 }
 

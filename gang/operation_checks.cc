@@ -93,40 +93,40 @@ void throw_bad_list(Call call, std::string_view role, std::size_t length, std::s
                            call.gang.rank(), expected));
 }
 
-bool is_good_overlap(const TensorView& output, const TensorView& input,
-                     Identical identical) noexcept {
-  if (!share_bytes(output, input)) return true;
-  return identical == Identical::accepted && same_bytes(output, input);
+void check_shared_memory(Call call, const TensorView& output, const TensorView& input,
+                         Identical identical) {
+  if (!share_bytes(output, input)) return;
+  if (identical == Identical::refused)
+    refuse(call, "output and input overlap; must be disjoint memory");
+  if (!same_bytes(output, input))
+    refuse(call, "output and input overlap; must be disjoint or identical memory");
 }
 
-void throw_overlap(Call call, Identical identical) {
-  refuse(call, identical == Identical::accepted
-                   ? "output and input overlap; must be disjoint or identical memory"
-                   : "output and input overlap; must be disjoint memory");
-}
-
-bool holds_chunks(const TensorView& whole, const TensorView& chunk, int size) noexcept {
-  return is_stack(whole.shape(), chunk.shape(), size) ||
-         is_concatenation(whole.shape(), chunk.shape(), size);
-}
-
-void throw_other_chunks(Call call, std::string_view whole_role, const TensorView& whole,
-                        const TensorView& chunk) {
+void check_shaped_chunks(Call call, std::string_view whole_role, const TensorView& whole,
+                         const TensorView& chunk) {
   const int size = call.gang.size();
+  if (is_stack(whole.shape(), chunk.shape(), size) ||
+      is_concatenation(whole.shape(), chunk.shape(), size))
+    return;
   refuse(call, fmt::format("{} {} does not hold {} chunks {}; must be [{}, *chunk] or the chunks "
                            "concatenated along dimension 0",
                            whole_role, to_string(whole), size, to_string(chunk), size));
 }
 
-void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,
+void check_list(Call call, std::string_view role, std::span<const TensorView> list,
                 const TensorView& single) {
   const auto size = static_cast<std::size_t>(call.gang.size());
   const auto own = static_cast<std::size_t>(call.gang.rank());
   if (list.size() != size) throw_bad_list(call, role, list.size(), size);
+  const Elements elements = single;
+  const std::size_t bytes = elements.size_bytes();
   for (std::size_t i = 0; i < size; ++i) {
     const TensorView& entry = list[i];
     check_tensor(call, role, entry);
     check_alike(call, role, entry, single);
+    // Both are of one size.
+    if (are_apart(entry.data(), bytes, elements.data(), bytes)) [[likely]]
+      continue;
     const bool is_own = i == own && same_bytes(entry, single);
     if (!is_own && share_bytes(entry, single))
       refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "

@@ -178,32 +178,45 @@ inline void check_alike(const Call& call, std::string_view role, const TensorVie
     throw_other_count(call, role, tensor, std::to_string(expected.count()));
 }
 
-// Two operands share no byte or, where `identical` is accepted, are the same memory.
-enum class Identical : std::uint8_t { accepted, refused };
-bool is_good_overlap(const TensorView& output, const TensorView& input,
-                     Identical identical) noexcept;
-[[noreturn]] void throw_overlap(Call call, Identical identical);
-
-inline void check_overlap(const Call& call, const TensorView& output, const TensorView& input,
-                          Identical identical) {
-  if (!is_good_overlap(output, input, identical)) [[unlikely]]
-    throw_overlap(call, identical);
+// Whether `a_bytes` at `a` and `b_bytes` at `b` share none, as far as that is quickly seen: not of
+// an empty one that lies in the other.
+inline bool are_apart(const std::byte* a, std::size_t a_bytes, const std::byte* b,
+                      std::size_t b_bytes) noexcept {
+  // Each is no longer than the way from it to the other, which may lead round the address space.
+  const auto a_first = reinterpret_cast<std::uintptr_t>(a);
+  const auto b_first = reinterpret_cast<std::uintptr_t>(b);
+  return b_first - a_first >= a_bytes && a_first - b_first >= b_bytes;
 }
 
-// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0.
-bool holds_chunks(const TensorView& whole, const TensorView& chunk, int size) noexcept;
-[[noreturn]] void throw_other_chunks(Call call, std::string_view whole_role,
-                                     const TensorView& whole, const TensorView& chunk);
+// Two operands share no byte or, where `identical` is accepted, are the same memory.
+enum class Identical : std::uint8_t { accepted, refused };
+void check_shared_memory(Call call, const TensorView& output, const TensorView& input,
+                         Identical identical);
+
+[[gnu::always_inline]] inline void check_overlap(const Call& call, const TensorView& output,
+                                                 const TensorView& input, Identical identical) {
+  if (!are_apart(output.data(), output.size_bytes(), input.data(), input.size_bytes())) [[unlikely]]
+    check_shared_memory(call, output, input, identical);
+}
+
+// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0. Shapes that are not
+// both vectors are compared by the second function.
+void check_shaped_chunks(Call call, std::string_view whole_role, const TensorView& whole,
+                         const TensorView& chunk);
 
 inline void check_chunks(const Call& call, std::string_view whole_role, const TensorView& whole,
                          const TensorView& chunk) {
   check_same_type(call, whole_role, whole, chunk);
-  if (!holds_chunks(whole, chunk, call.gang.size())) [[unlikely]]
-    throw_other_chunks(call, whole_role, whole, chunk);
+  std::int64_t count = 0;
+  const bool are_chunks = whole.shape().dimensions() == 1 && chunk.shape().dimensions() == 1 &&
+                          !__builtin_mul_overflow(chunk.count(), call.gang.size(), &count) &&
+                          whole.count() == count;
+  if (!are_chunks) [[unlikely]]
+    check_shaped_chunks(call, whole_role, whole, chunk);
 }
 
 // A list of size() tensors like `single`, which is disjoint from all of them or is entry rank().
-void check_list(const Call& call, std::string_view role, std::span<const TensorView> list,
+void check_list(Call call, std::string_view role, std::span<const TensorView> list,
                 const TensorView& single);
 
 }  // namespace gang

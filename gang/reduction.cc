@@ -198,42 +198,63 @@ void combine_elements(T* accumulator, const T* input, std::size_t count, Prepare
   combine_by_baseline<T, Op>(accumulator, input, count, prepare);
 }
 
+// Elements of each rank's input, from `first` on.
+struct Inputs {
+  const void* const* begins;  // of the whole inputs
+  int size;                   // ranks
+  std::size_t first;
+};
+
 template <typename T, typename Op, typename Prepare>
-void reduce_tile(T* accumulator, const void* const* inputs, int size, std::size_t first,
-                 std::size_t count, Prepare prepare, VectorWidth width) noexcept {
-  const T* head = static_cast<const T*>(inputs[0]) + first;
+void reduce_tile(T* accumulator, const Inputs& inputs, std::size_t first, std::size_t count,
+                 Prepare prepare, VectorWidth width) noexcept {
+  const T* head = static_cast<const T*>(inputs.begins[0]) + first;
   for (std::size_t i = 0; i < count; ++i) accumulator[i] = prepare(head[i]);
-  for (int rank = 1; rank < size; ++rank)
-    combine_elements<T, Op>(accumulator, static_cast<const T*>(inputs[rank]) + first, count,
+  for (int rank = 1; rank < inputs.size; ++rank)
+    combine_elements<T, Op>(accumulator, static_cast<const T*>(inputs.begins[rank]) + first, count,
                             prepare, width);
 }
 
 template <typename T, typename Op, typename Prepare>
-[[gnu::noinline]] void reduce_tiles(T* output, const void* const* inputs, int size,
-                                    std::size_t count, Prepare prepare,
-                                    VectorWidth width) noexcept {
+[[gnu::noinline]] void reduce_tiles(T* output, const Inputs& inputs, std::size_t count,
+                                    Prepare prepare, VectorWidth width) noexcept {
   alignas(64) std::array<T, tile_count<T>> tile;  // of cache lines: a vector lies in one
-  for (std::size_t first = 0; first < count; first += tile.size()) {
-    const std::size_t length = std::min(tile.size(), count - first);
-    reduce_tile<T, Op>(tile.data(), inputs, size, first, length, prepare, width);
-    std::memcpy(output + first, tile.data(), length * sizeof(T));
+  for (std::size_t done = 0; done < count; done += tile.size()) {
+    const std::size_t length = std::min(tile.size(), count - done);
+    reduce_tile<T, Op>(tile.data(), inputs, inputs.first + done, length, prepare, width);
+    std::memcpy(output + done, tile.data(), length * sizeof(T));
   }
 }
 
-// For a few elements, one after another: no buffer, so no further page of a fiber's stack.
 // `input_of(rank)` is where a rank's input begins.
-template <typename T, typename Op, typename InputOf, typename Prepare>
+template <typename T, typename Op, std::size_t lanes, typename InputOf, typename Prepare>
+[[gnu::always_inline]] inline void reduce_lanes(T* output, const InputOf& input_of, int size,
+                                                std::size_t first, Prepare prepare) noexcept {
+  std::array<T, lanes> accumulator;
+  const T* input = static_cast<const T*>(input_of(0)) + first;
+  for (std::size_t i = 0; i < lanes; ++i) accumulator[i] = prepare(input[i]);
+  for (int rank = 1; rank < size; ++rank) {
+    input = static_cast<const T*>(input_of(rank)) + first;
+    for (std::size_t i = 0; i < lanes; ++i)
+      accumulator[i] = Op::apply(accumulator[i], prepare(input[i]));
+  }
+  for (std::size_t i = 0; i < lanes; ++i) output[first + i] = accumulator[i];
+}
+
+// For a few elements, `lanes` at a time: no buffer, so no further page of a fiber's stack.
+template <typename T, typename Op, std::size_t lanes, typename InputOf, typename Prepare>
 void reduce_elements(T* output, const InputOf& input_of, int size, std::size_t count,
                      Prepare prepare) noexcept {
-  const auto element = [&input_of, prepare](int rank, std::size_t i) -> T {
-    return prepare(static_cast<const T*>(input_of(rank))[i]);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    T accumulator = element(0, i);
-    for (int rank = 1; rank < size; ++rank) accumulator = Op::apply(accumulator, element(rank, i));
-    output[i] = accumulator;
-  }
+  std::size_t i = 0;
+  if constexpr (lanes > 1)
+    for (; i + lanes <= count; i += lanes)
+      reduce_lanes<T, Op, lanes>(output, input_of, size, i, prepare);
+  for (; i < count; ++i) reduce_lanes<T, Op, 1>(output, input_of, size, i, prepare);
 }
+
+// As many as fit into a vector that each processor has; halves are added one by one.
+template <typename T>
+constexpr std::size_t baseline_lanes = std::is_class_v<T> ? 1 : 16 / sizeof(T);
 
 // Calls reduce(zero, op, prepare) for the type of the elements and the functors of `operation`,
 // then finishes a mean.
@@ -294,15 +315,17 @@ void finish_mean(DataType type, void* values, std::size_t count, int size) noexc
 }
 
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
-                  int size, std::size_t count, VectorWidth width) noexcept {
-  with_reduction(operation, type, output, size, count,
-                 [&]<typename T, typename Op>(T, Op, auto prepare) {
-                   auto* result = static_cast<T*>(output);
-                   if (count * sizeof(T) > 64)
-                     return reduce_tiles<T, Op>(result, inputs, size, count, prepare, width);
-                   const auto input_of = [inputs](int rank) { return inputs[rank]; };
-                   reduce_elements<T, Op>(result, input_of, size, count, prepare);
-                 });
+                  int size, std::size_t count, std::size_t first, VectorWidth width) noexcept {
+  with_reduction(
+      operation, type, output, size, count, [&]<typename T, typename Op>(T, Op, auto prepare) {
+        auto* result = static_cast<T*>(output);
+        if (count * sizeof(T) > 64)
+          return reduce_tiles<T, Op>(result, {inputs, size, first}, count, prepare, width);
+        const auto input_of = [inputs, first](int rank) {
+          return static_cast<const T*>(inputs[rank]) + first;
+        };
+        reduce_elements<T, Op, baseline_lanes<T>>(result, input_of, size, count, prepare);
+      });
 }
 
 void reduce_strided(ReduceOperation operation, DataType type, void* output, const void* inputs,
@@ -312,7 +335,7 @@ void reduce_strided(ReduceOperation operation, DataType type, void* output, cons
         const auto input_of = [inputs, stride](int rank) -> const void* {
           return static_cast<const std::byte*>(inputs) + static_cast<std::size_t>(rank) * stride;
         };
-        reduce_elements<T, Op>(static_cast<T*>(output), input_of, size, count, prepare);
+        reduce_elements<T, Op, 1>(static_cast<T*>(output), input_of, size, count, prepare);
       });
 }
 

@@ -37,11 +37,13 @@ void scale_for_mean(DataType type, void* values, std::size_t count, int size) no
 void finish_mean(DataType type, void* values, std::size_t count, int size) noexcept;
 
 // The whole reduction of one block, in rank order: output = inputs[0] op inputs[1] op ...
-// (left-associated), with the steps of `mean` if that is the operation. `output` may be one of the
-// inputs, but must not otherwise overlap any of them. `inputs` holds `size` >= 1 pointers. Uses at
+// (left-associated), with the steps of `mean` if that is the operation. `inputs` holds `size` >= 1
+// pointers; the block is elements [first, first + count) of each, and the first `count` of
+// `output`, which may be one of these parts, but must not otherwise overlap any of them. Uses at
 // most 2 KiB of stack, none beyond its frame for a block of at most 64 bytes. Threads: as combine.
 void reduce_block(ReduceOperation operation, DataType type, void* output, const void* const* inputs,
-                  int size, std::size_t count, VectorWidth width = best_vector_width()) noexcept;
+                  int size, std::size_t count, std::size_t first = 0,
+                  VectorWidth width = best_vector_width()) noexcept;
 
 // The same for inputs of which each begins `stride` bytes after the one before, for a few elements:
 // one after another, without a buffer. `output` may be the first of them.

@@ -102,7 +102,7 @@ class Elements {
 // `std::vector<bool>` is not such a range: use std::uint8_t or an array of bool.
 template <typename Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>
-TensorView view(Range& range) {
+[[gnu::always_inline]] inline TensorView view(Range& range) {
   using T = std::remove_cv_t<std::ranges::range_value_t<Range>>;
   return {const_cast<T*>(std::ranges::data(range)), DataTypeOf<T>::value,
           Shape::vector(static_cast<std::int64_t>(std::ranges::size(range)))};

@@ -31,7 +31,7 @@ using ResumePoint = boost::context::detail::fcontext_t;
 #if defined(__x86_64__) && !defined(__CET__) && !defined(__AVX512F__)
   ResumePoint left = nullptr;
   asm volatile(
-      "call jump_fcontext@PLT\n"
+      "call *jump_fcontext@GOTPCREL(%%rip)\n"
       "1:\n\t"
       "testq %%rdx, %%rdx\n\t"  // the switcher; null: here for the second time
       "jz 2f\n\t"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <boost/container/small_vector.hpp>
+
 #include "gang/reduction.h"
 #include "sim/matching/reduction_pool.h"
 
@@ -11,8 +13,22 @@ namespace {
 
 using Members = std::span<PendingOperation* const>;
 
-void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
-  if (bytes != 0 && output != input) std::memmove(output, input, bytes);
+// Data of all members together. The lists are long enough for small operations of small gangs.
+using Bytes = boost::container::small_vector<std::byte, 256>;
+using Inputs = boost::container::small_vector<const void*, 16>;  // one per rank
+
+// The two may be the same memory, or overlap.
+inline void copy_bytes(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+  using Vector = std::array<std::byte, 16>;
+  if (bytes == 0 || output == input) return;
+  if (bytes - sizeof(Vector) > sizeof(Vector)) return copy_few(output, input, bytes);
+  // One or two vectors, which then overlap where they are more than needed.
+  Vector first;
+  Vector last;
+  std::memcpy(&first, input, sizeof(Vector));
+  std::memcpy(&last, input + bytes - sizeof(Vector), sizeof(Vector));
+  std::memcpy(output, &first, sizeof(Vector));
+  std::memcpy(output + bytes - sizeof(Vector), &last, sizeof(Vector));
 }
 
 const Operation& operation_of(Members members, std::size_t rank) noexcept {
@@ -31,26 +47,34 @@ std::size_t root_of(Members members) noexcept {
   return static_cast<std::size_t>(members.front()->call().peer);
 }
 
-// A part of a reduction: elements [begin, end) of every input, reduced and delivered in blocks.
+// Reduces elements [begin, end) of every input, in blocks.
 struct BlockwiseReduction {
   ReduceOperation operation;
   DataType type;
-  std::vector<const void*> inputs;  // one per rank
+  Inputs inputs;
 
-  // Calls `deliver(first element, block, bytes)` for each reduced block.
+  // Calls `visit(first element, elements)` for each block.
+  template <typename Visit>
+  void for_blocks(std::size_t begin, std::size_t end, const Visit& visit) const {
+    const std::size_t most = reduction_block_bytes / size_bytes(type);
+    for (std::size_t first = begin; first < end; first += most)
+      visit(first, std::min(most, end - first));
+  }
+
+  void reduce(std::byte* output, std::size_t first, std::size_t count) const {
+    reduce_block(operation, type, output, inputs.data(), static_cast<int>(inputs.size()), count,
+                 first);
+  }
+
+  // Calls `deliver(offset in bytes, block, bytes)` for each reduced block.
   template <typename Deliver>
   void run(std::size_t begin, std::size_t end, const Deliver& deliver) const {
     const std::size_t width = size_bytes(type);
-    const std::size_t most = reduction_block_bytes / width;
     alignas(64) std::array<std::byte, reduction_block_bytes> block;
-    std::vector<const void*> at(inputs.size());
-    for (std::size_t first = begin; first < end; first += most) {
-      const std::size_t count = std::min(most, end - first);
-      for (std::size_t i = 0; i < inputs.size(); ++i)
-        at[i] = static_cast<const std::byte*>(inputs[i]) + first * width;
-      reduce_block(operation, type, block.data(), at.data(), static_cast<int>(at.size()), count);
+    for_blocks(begin, end, [&](std::size_t first, std::size_t count) {
+      reduce(block.data(), first, count);
       deliver(first * width, block.data(), count * width);
-    }
+    });
   }
 };
 
@@ -108,15 +132,12 @@ void reduce_scatter(Members members, ReductionPool& pool) {
   const std::size_t bytes = input_of(members, 0).size_bytes();
   // Outputs may alias inputs of the same rank, so the whole result is computed before any is
   // written.
-  std::vector<std::byte> result(bytes);
-  for_range(pool, bytes / width, bytes * members.size(),
-            [&reduction, &result](std::size_t begin, std::size_t end) {
-              reduction.run(
-                  begin, end,
-                  [&result](std::size_t offset, const std::byte* block, std::size_t block_bytes) {
-                    std::memcpy(result.data() + offset, block, block_bytes);
-                  });
-            });
+  Bytes result(bytes, boost::container::default_init);
+  for_range(pool, bytes / width, bytes * members.size(), [&](std::size_t begin, std::size_t end) {
+    reduction.for_blocks(begin, end, [&](std::size_t first, std::size_t count) {
+      reduction.reduce(result.data() + first * width, first, count);
+    });
+  });
   for (std::size_t i = 0; i < members.size(); ++i)
     copy_bytes(output_of(members, i), result.data() + i * chunk, chunk);
 }
@@ -141,38 +162,69 @@ void scan(Members members) {
   }
 }
 
-// All inputs, one after the other: outputs may overlap inputs, so they are gathered first. Those of
-// an all_gather with counts have different sizes.
-std::vector<std::byte> concatenated_inputs(Members members) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < members.size(); ++i) bytes += input_of(members, i).size_bytes();
-  std::vector<std::byte> all(bytes);
+// All inputs, `bytes` in all, one after the other: outputs may overlap inputs, so they are gathered
+// first.
+Bytes concatenated_inputs(Members members, std::size_t bytes) {
+  Bytes all(bytes, boost::container::default_init);
   std::byte* end = all.data();
   for (std::size_t i = 0; i < members.size(); ++i) {
-    copy_bytes(end, input_of(members, i).data(), input_of(members, i).size_bytes());
-    end += input_of(members, i).size_bytes();
+    const Elements& input = input_of(members, i);
+    const std::size_t part = input.size_bytes();
+    copy_bytes(end, input.data(), part);
+    end += part;
   }
   return all;
 }
 
+// The same where all are of one size, and where they are not: splits differ by rank.
+
+Bytes concatenated_even_inputs(Members members) {
+  return concatenated_inputs(members, input_of(members, 0).size_bytes() * members.size());
+}
+
+Bytes concatenated_uneven_inputs(Members members) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) bytes += input_of(members, i).size_bytes();
+  return concatenated_inputs(members, bytes);
+}
+
 void all_gather(Members members) {
-  const std::vector<std::byte> all = concatenated_inputs(members);
+  const bool is_even = operation_of(members, 0).extras->output_splits.empty();
+  const Bytes all =
+      is_even ? concatenated_even_inputs(members) : concatenated_uneven_inputs(members);
   for (std::size_t i = 0; i < members.size(); ++i)
     copy_bytes(output_of(members, i), all.data(), all.size());
 }
 
-void gather_to_list(const Operation& receiver, std::span<const std::byte> all) {
-  if (receiver.extras->outputs.empty()) return;
-  const std::size_t bytes = all.size() / receiver.extras->outputs.size();
-  for (std::size_t i = 0; i < receiver.extras->outputs.size(); ++i)
-    copy_bytes(receiver.extras->outputs[i].data(), all.data() + i * bytes, bytes);
+void all_gather_to_list(Members members) {
+  const Bytes all = concatenated_even_inputs(members);
+  const std::size_t bytes = all.size() / members.size();
+  for (PendingOperation* member : members) {
+    const std::byte* next = all.data();
+    for (const TensorView& output : member->operation->extras->outputs) {
+      copy_bytes(output.data(), next, bytes);
+      next += bytes;
+    }
+  }
+}
+
+// The entries of a list are disjoint from what their rank brings or gets, but for its own entry,
+// which may be the same.
+
+void gather(Members members) {
+  const std::span outputs = operation_of(members, root_of(members)).extras->outputs;
+  if (outputs.empty()) return;  // recorded without data
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  const TensorView* output = outputs.data();
+  for (PendingOperation* member : members)
+    copy_bytes((output++)->data(), member->operation->input.data(), bytes);
 }
 
 void scatter(Members members) {
-  const Operation& source = operation_of(members, root_of(members));
-  for (std::size_t i = 0; i < members.size(); ++i)
-    copy_bytes(output_of(members, i), source.extras->inputs[i].data(),
-               source.extras->inputs[i].size_bytes());
+  const std::size_t bytes = operation_of(members, 0).output.size_bytes();
+  const TensorView* input = operation_of(members, root_of(members)).extras->inputs.data();
+  for (PendingOperation* member : members)
+    copy_bytes(member->operation->output.data(), (input++)->data(), bytes);
 }
 
 // The elements to or from `rank`: `even` without splits.
@@ -183,8 +235,8 @@ std::int64_t share_of(std::span<const std::int64_t> splits, std::int64_t even, s
 void all_to_all(Members members) {
   const std::size_t ranks = members.size();
   const std::size_t width = size_bytes(members.front()->call().data_type);
-  const std::vector<std::byte> all = concatenated_inputs(members);
-  std::vector<std::byte*> ends(ranks);  // of what each rank has got so far
+  const Bytes all = concatenated_uneven_inputs(members);
+  boost::container::small_vector<std::byte*, 16> ends(ranks);  // of what each rank has got so far
   for (std::size_t to = 0; to < ranks; ++to) ends[to] = output_of(members, to);
   const std::byte* part = all.data();
   for (std::size_t from = 0; from < ranks; ++from) {
@@ -231,13 +283,10 @@ void compute_result(Members members, ReductionPool& pool) {
       return scan(members);
     case OperationKind::all_gather:
       return all_gather(members);
-    case OperationKind::all_gather_to_list: {
-      const std::vector<std::byte> all = concatenated_inputs(members);
-      for (PendingOperation* member : members) gather_to_list(*member->operation, all);
-      return;
-    }
+    case OperationKind::all_gather_to_list:
+      return all_gather_to_list(members);
     case OperationKind::gather:
-      return gather_to_list(operation_of(members, root_of(members)), concatenated_inputs(members));
+      return gather(members);
     case OperationKind::scatter:
       return scatter(members);
     case OperationKind::all_to_all:
@@ -251,9 +300,21 @@ void compute_result(Members members, ReductionPool& pool) {
   }
 }
 
+void compute_in_slot(MatchSlot& slot) {
+  const Operation& operation = *slot.members.front()->operation;
+  const Collective& call = operation.collective;
+  if (has_root(call.kind) && call.peer == no_rank) return;  // recorded without root and data
+  if (call.kind == OperationKind::broadcast)
+    slot.result = slot.seats[static_cast<std::size_t>(call.peer)].value;
+  else
+    reduce_strided(call.reduce_operation, call.data_type, slot.result.data(),
+                   slot.seats[0].value.data(), sizeof(Seat), static_cast<int>(slot.size),
+                   static_cast<std::size_t>(operation.input.count()));
+  slot.result_bytes = static_cast<std::uint8_t>(operation.input.size_bytes());
+}
+
 bool has_pairwise_mismatch(const MatchSlot& slot) {
   const Members members = slot.members;
-  if (members.front()->call().kind != OperationKind::all_to_all) return false;
   const auto ranks = static_cast<std::int64_t>(members.size());
   const std::int64_t even = input_of(members, 0).count() / ranks;
   // Where all are even, each only needs to be compared with the first.

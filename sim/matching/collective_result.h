@@ -15,8 +15,11 @@ class ReductionPool;
 // does not affect the result. Group creation is handled elsewhere.
 void compute_result(std::span<PendingOperation* const> members, ReductionPool& pool);
 
-// Whether, in an all_to_all with splits, some rank sends another an amount that the receiver does
-// not expect.
+// The same for a small operation with one result, and data: from the values that the members have
+// left in their seats, into the slot.
+void compute_in_slot(MatchSlot& slot);
+
+// Whether, in this all_to_all, some rank sends another an amount that the receiver does not expect.
 bool has_pairwise_mismatch(const MatchSlot& slot);
 
 }  // namespace gang::sim

@@ -1,10 +1,8 @@
 #include "sim/matching/matching.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gang/recycled.h"
-#include "gang/reduction.h"
 #include "sim/contexts/invariant.h"
 #include "sim/matching/buffer_guard.h"
 #include "sim/matching/call_partings.h"
@@ -24,6 +22,12 @@ namespace {
 
 DeathsInside deaths_inside(const World& world) {
   return world.interference == nullptr ? DeathsInside::none : world.interference->deaths_inside();
+}
+
+// Whether others than the waiters learn of each member's end.
+bool is_each_end_told(const World& world) {
+  return deaths_inside(world) == DeathsInside::happened || world.recorder.is_recording() ||
+         world.options.execution == ExecutionModel::stream_ordered;
 }
 
 // Reports what programs have done to buffers in flight; of memory that two operations share, on all
@@ -132,13 +136,21 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     note_parting(world_, gang, slot);
   ++counts_.completed_operations;
   recorder_.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
-  if (complete_inline(gang, slot)) return;
-  if (slot.async_members != 0) check_buffers(world_, slot);
-  if (slot.members.front()->call().kind == OperationKind::create_gang ||
-      slot.members.front()->call().kind == OperationKind::split)
-    make_children(*this, gang, slot);
-  else
-    compute_result(slot.members, world_.reduction_pool);
+  if (slot.async_members == 0) {
+    const Operation& operation = *slot.members.front()->operation;
+    const std::size_t bytes = operation.input.size_bytes();
+    const bool is_small = is_inline_kind(operation.collective.kind, bytes);
+    if (engine_.are_calls_plain() || (is_small && !is_each_end_told(world_))) {
+      if (!is_small)
+        compute(gang, slot);
+      else if (bytes != 0)
+        compute_in_slot(slot);
+      return leave_results_in(slot);
+    }
+  } else {
+    check_buffers(world_, slot);
+  }
+  compute(gang, slot);
   if (const DeathsInside deaths = deaths_inside(world_); deaths != DeathsInside::none) {
     // A rank that has started it may have died since, or not: that is not tried both ways.
     if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);
@@ -171,25 +183,15 @@ void Matching::fail_members_not_notified(GangState& gang, const MatchSlot& slot)
   }
 }
 
-bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
-  const Operation& operation = *slot.members.front()->operation;
-  const std::size_t bytes = operation.input.size_bytes();
-  if (slot.async_members != 0 || !is_inline_kind(operation.collective.kind, bytes)) return false;
-  const bool is_plain = engine_.are_calls_plain();
-  if (!is_plain && (deaths_inside(world_) == DeathsInside::happened || recorder_.is_recording() ||
-                    is_stream_ordered_))
-    return false;
-  const Collective& call = operation.collective;
-  const bool has_data = !has_root(call.kind) || call.peer != no_rank;  // else recorded without
-  if (bytes != 0 && has_data) {
-    if (call.kind == OperationKind::broadcast)
-      slot.result = slot.seats[static_cast<std::size_t>(call.peer)].value;
-    else
-      reduce_strided(call.reduce_operation, call.data_type, slot.result.data(),
-                     slot.seats[0].value.data(), sizeof(Seat), gang.size(),
-                     static_cast<std::size_t>(operation.input.count()));
-    slot.result_bytes = static_cast<std::uint8_t>(bytes);
-  }
+void Matching::compute(GangState& gang, MatchSlot& slot) {
+  const OperationKind kind = slot.members.front()->call().kind;
+  if (kind == OperationKind::create_gang || kind == OperationKind::split)
+    make_children(*this, gang, slot);
+  else
+    compute_result(slot.members, world_.reduction_pool);
+}
+
+void Matching::leave_results_in(MatchSlot& slot) {
   slot.is_complete = true;
   slot.departures_left = slot.size;
   const auto wake_members = [&]<bool is_plain>(std::bool_constant<is_plain>) {
@@ -198,8 +200,7 @@ bool Matching::complete_inline(GangState& gang, MatchSlot& slot) {
       engine.wake_after_progress<is_plain>(*seat.waiter);  // each has one: all block
   };
   engine_.note_progress();
-  is_plain ? wake_members(std::true_type()) : wake_members(std::false_type());
-  return true;
+  engine_.are_calls_plain() ? wake_members(std::true_type()) : wake_members(std::false_type());
 }
 
 void Matching::take_child(PendingOperation& pending, MatchSlot& slot) {

@@ -101,7 +101,9 @@ class Matching {
   void complete(GangState& gang, MatchSlot& slot);
   bool is_held(GangState& gang, const MatchSlot& slot);
   void fail_members_not_notified(GangState& gang, const MatchSlot& slot);
-  bool complete_inline(GangState& gang, MatchSlot& slot);
+  void compute(GangState& gang, MatchSlot& slot);
+  // Wakes the members, all of which block; each takes what the slot has for it.
+  void leave_results_in(MatchSlot& slot);
   template <bool is_plain>
   void take_from_slot(PendingOperation& pending) {
     MatchSlot& slot = *pending.slot;

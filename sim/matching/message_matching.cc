@@ -29,16 +29,16 @@ BufferGuard* guard_of(const PendingOperation& pending) noexcept {
   return pending.batch != nullptr ? pending.batch->guard : pending.guard;
 }
 
-inline void check(World& world, const PendingOperation& pending) {
-  if (BufferGuard* guard = guard_of(pending)) guard->check(world);
+inline void check(World& world, BufferGuard* guard) {
+  if (guard != nullptr) guard->check(world);
 }
 
-inline void seal(const PendingOperation& pending) {
-  if (BufferGuard* guard = guard_of(pending)) guard->seal();
+inline void seal(BufferGuard* guard) {
+  if (guard != nullptr) guard->seal();
 }
 
-void copy_payload(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
-  if (bytes != 0) std::memcpy(output, input, bytes);
+inline void copy_payload(std::byte* output, const std::byte* input, std::size_t bytes) noexcept {
+  if (bytes != 0) copy_few(output, input, bytes);
 }
 
 // The oldest entry that `receive` can take.
@@ -62,10 +62,19 @@ inline Mailbox& MessageMatching::mailbox_of(GangState& gang, int member) {
   return gang.mailboxes[static_cast<std::size_t>(member)];
 }
 
+inline bool MessageMatching::are_buffered() const noexcept {
+  return world_.options.sends.buffered_bytes.has_value();
+}
+
+inline void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
+  if (send.faults().corruptor != nullptr) [[unlikely]]
+    corrupt(send, payload);
+}
+
 void MessageMatching::post(PendingOperation& pending) {
   switch (pending.call().kind) {
     case OperationKind::send:
-      return post_send(pending);
+      return post_send(pending, false);
     case OperationKind::recv:
       return post_receive(pending);
     default:
@@ -126,19 +135,18 @@ void MessageMatching::release_held(GangState& gang) {
       return true;
     });
     for (const HeldSend& held : due)
-      if (!gang.broken) match_send(mailbox, *held.send);
+      if (!gang.broken) post_send(*held.send, true);
   }
 }
 
-void MessageMatching::post_send(PendingOperation& send) {
+void MessageMatching::post_send(PendingOperation& send, bool was_held) {
   Mailbox& mailbox = mailbox_of(*send.gang, send.call().peer);
-  if (send.call().peer == send.member) engine_.choices().note_guided_choice();  // a further source
-  if (Guide* guide = engine_.choices().guide()) note_sent(*guide, send);
-  if (world_.interference != nullptr && meets_fault(mailbox, send)) return;
-  match_send(mailbox, send);
-}
-
-void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
+  if (!was_held) {
+    if (send.call().peer == send.member)
+      engine_.choices().note_guided_choice();  // a further source
+    if (Guide* guide = engine_.choices().guide()) note_sent(*guide, send);
+    if (world_.interference != nullptr && meets_fault(mailbox, send)) return;
+  }
   if (are_buffered()) count_sent(mailbox, send);
   if (!mailbox.sole_senders.empty() && !engine_.choices().is_decided() &&
       could_have_come_first(*send.gang, mailbox, send)) [[unlikely]]
@@ -155,14 +163,10 @@ void MessageMatching::match_send(Mailbox& mailbox, PendingOperation& send) {
   }
   if (Guide* guide = engine_.choices().guide()) note_left(*guide, send);
   // A message may not overtake an earlier one of its link that did not fit.
-  if (fits(mailbox, send) && !first_waiting(mailbox, send.member))
+  if (are_buffered() && fits(mailbox, send) && !first_waiting(mailbox, send.member))
     buffer(mailbox, send);
   else
     mailbox.sends.push(send.member, &send);
-}
-
-bool MessageMatching::are_buffered() const noexcept {
-  return world_.options.sends.buffered_bytes.has_value();
 }
 
 LinkBytes& MessageMatching::link_of(Mailbox& mailbox, int source) {
@@ -177,10 +181,8 @@ void MessageMatching::count_sent(Mailbox& mailbox, const PendingOperation& send)
 }
 
 bool MessageMatching::fits(Mailbox& mailbox, const PendingOperation& send) {
-  const auto capacity = world_.options.sends.buffered_bytes;
-  if (!capacity) return false;
   const std::uint64_t in_transit = link_of(mailbox, send.member).in_transit;
-  return in_transit + send.operation->input.size_bytes() <= *capacity;
+  return in_transit + send.operation->input.size_bytes() <= *world_.options.sends.buffered_bytes;
 }
 
 std::optional<WaitingSends::Place> MessageMatching::first_waiting(const Mailbox& mailbox,
@@ -189,7 +191,6 @@ std::optional<WaitingSends::Place> MessageMatching::first_waiting(const Mailbox&
 }
 
 void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
-  if (!are_buffered()) return;
   for (;;) {
     const auto send = first_waiting(mailbox, source);
     if (!send || !fits(mailbox, *mailbox.sends[*send])) return;
@@ -197,9 +198,9 @@ void MessageMatching::buffer_waiting(Mailbox& mailbox, int source) {
   }
 }
 
-void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* payload) {
+void MessageMatching::corrupt(const PendingOperation& send, std::byte* payload) {
   const Elements& sent = send.operation->input;
-  if (send.faults().corruptor == nullptr || sent.count() == 0) return;
+  if (sent.count() == 0) return;
   world_.interference->links().corrupt_message(Elements(payload, sent.type(), sent.count()),
                                                *send.faults().corruptor);
 }
@@ -207,7 +208,7 @@ void MessageMatching::corrupt_payload(const PendingOperation& send, std::byte* p
 void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
   const Elements& tensor = send.operation->input;
   link_of(mailbox, send.member).in_transit += tensor.size_bytes();
-  check(world_, send);
+  check(world_, guard_of(send));
   Message message;
   message.source = send.member;
   message.tag = send.call().tag;
@@ -224,7 +225,6 @@ void MessageMatching::buffer(Mailbox& mailbox, PendingOperation& send) {
 }
 
 bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& receive) {
-  if (mailbox.buffered == nullptr) return false;
   LinkQueue<Message>& queue = mailbox.buffered->queue;
   const auto found = find_for(receive, queue, [&receive](const Message& message) {
     return accepts(receive.call(), message.source, message.tag);
@@ -247,14 +247,15 @@ bool MessageMatching::receive_buffered(Mailbox& mailbox, PendingOperation& recei
     matching_.fail_mismatch(*receive.gang, pair);
     return true;
   }
-  check(world_, receive);
+  BufferGuard* const guard = guard_of(receive);
+  check(world_, guard);
   copy_payload(receive.operation->output.data(), message.payload.data(), message.payload.size());
-  seal(receive);
+  seal(guard);
   receive.received = {message.source, message.tag};
   if (is_from_any(receive)) mailbox.taken.count(message.source, message.sent);
   ++world_.counts.completed_operations;
   matching_.end(receive, PendingStatus::complete);
-  buffer_waiting(mailbox, message.source);
+  if (are_buffered()) buffer_waiting(mailbox, message.source);
   return true;
 }
 
@@ -264,7 +265,7 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   if (receive.call().peer == any_rank && receive.gang->size() > 2)
     engine_.choices().note_open_choice();
   Mailbox& mailbox = mailbox_of(*receive.gang, receive.member);
-  if (receive_buffered(mailbox, receive)) return;
+  if (mailbox.buffered != nullptr && receive_buffered(mailbox, receive)) return;
   const auto send = find_for(receive, mailbox.sends, [&receive](const PendingOperation* candidate) {
     return accepts(receive.call(), candidate->member, candidate->call().tag);
   });
@@ -276,7 +277,7 @@ void MessageMatching::post_receive(PendingOperation& receive) {
   const int source = waiting.member;
   if (Guide* guide = engine_.choices().guide()) note_meeting(*guide, waiting.step_key, receive);
   meet(mailbox, waiting, receive);
-  buffer_waiting(mailbox, source);
+  if (are_buffered()) buffer_waiting(mailbox, source);
 }
 
 void MessageMatching::meet(Mailbox& mailbox, PendingOperation& send, PendingOperation& receive) {
@@ -293,12 +294,13 @@ void MessageMatching::meet(Mailbox& mailbox, PendingOperation& send, PendingOper
     if (are_buffered()) depends_on_buffers_ = true;
     return;
   }
-  check(world_, send);
-  check(world_, receive);
+  BufferGuard* const guard = guard_of(receive);
+  check(world_, guard_of(send));
+  check(world_, guard);
   copy_payload(receive.operation->output.data(), send.operation->input.data(),
                send.operation->input.size_bytes());
   corrupt_payload(send, receive.operation->output.data());
-  seal(receive);
+  seal(guard);
   receive.received = {send.member, send.call().tag};
   if (is_from_any(receive)) mailbox.taken.count(send.member, send.call());
   ++world_.counts.completed_operations;

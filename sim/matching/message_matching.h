@@ -32,20 +32,20 @@ class MessageMatching {
 
  private:
   void post_batch(PendingOperation& batch);
-  void post_send(PendingOperation& send);
-  void match_send(Mailbox& mailbox, PendingOperation& send);
+  void post_send(PendingOperation& send, bool was_held);  // by a fault, until now
   bool meets_fault(Mailbox& mailbox, PendingOperation& send);
-  void corrupt_payload(const PendingOperation& send, std::byte* payload);
+  inline void corrupt_payload(const PendingOperation& send, std::byte* payload);
+  void corrupt(const PendingOperation& send, std::byte* payload);
   void post_receive(PendingOperation& receive);
-  bool are_buffered() const noexcept;
+  inline bool are_buffered() const noexcept;
   LinkBytes& link_of(Mailbox& mailbox, int source);
   void count_sent(Mailbox& mailbox, const PendingOperation& send);
-  bool fits(Mailbox& mailbox, const PendingOperation& send);
+  bool fits(Mailbox& mailbox, const PendingOperation& send);  // sends are buffered
   void buffer(Mailbox& mailbox, PendingOperation& send);
   // Buffer space of a link has become free, or the send ahead has left: admits waiting sends.
   void buffer_waiting(Mailbox& mailbox, int source);
   static std::optional<WaitingSends::Place> first_waiting(const Mailbox& mailbox, int source);
-  bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);
+  bool receive_buffered(Mailbox& mailbox, PendingOperation& receive);  // buffered is not null
   void note_choice(Mailbox& mailbox, const PendingOperation& receive, int source);
   void meet(Mailbox& mailbox, PendingOperation& send, PendingOperation& receive);
   Mailbox& mailbox_of(GangState& gang, int member);

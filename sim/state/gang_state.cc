@@ -18,22 +18,26 @@ std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
 MatchSlot& GangState::new_slot() { return slots.emplace_front(static_cast<std::uint32_t>(size())); }
 
 MatchSlot& GangState::add_slots(std::size_t place) {
-  while (place >= active.size()) {
+  MatchSlot* slot = nullptr;
+  for (std::size_t next = active.size(); next <= place; ++next) {
     if (free_slot == nullptr) [[unlikely]]
       free_slot = &new_slot();
-    MatchSlot& slot = *std::exchange(free_slot, free_slot->next_free);
-    slot.sequence_number = base_sequence + active.size();
-    active.push_back(&slot);
+    slot = std::exchange(free_slot, free_slot->next_free);
+    slot->sequence_number = base_sequence + next;
+    active.push_back(slot);
   }
-  return *active[place];
+  return *slot;
 }
+
+void GangState::drop_children(MatchSlot& slot) { slot.children = {}; }
 
 void GangState::recycle(MatchSlot& slot) {
   slot.arrived = slot.async_members = slot.departures_left = 0;
   slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
   slot.result_bytes = 0;
   std::fill(slot.members.begin(), slot.members.end(), nullptr);
-  if (!slot.children.empty()) slot.children = {};
+  if (!slot.children.empty()) [[unlikely]]
+    drop_children(slot);
   slot.next_free = std::exchange(free_slot, &slot);
 }
 

@@ -56,14 +56,14 @@ struct ChildSeat {
 inline constexpr std::size_t inline_bytes = 16;
 struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {};
 
-// Copies an inline value. Mostly one number, for which a call of memcpy takes longer than the copy.
+// Copies bytes that are mostly one number, for which a call of memmove takes longer than the copy.
 inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes == sizeof(std::uint32_t)) [[likely]]
-    std::memcpy(to, from, sizeof(std::uint32_t));
+    std::memmove(to, from, sizeof(std::uint32_t));
   else if (bytes == sizeof(std::uint64_t))
-    std::memcpy(to, from, sizeof(std::uint64_t));
+    std::memmove(to, from, sizeof(std::uint64_t));
   else
-    std::memcpy(to, from, bytes);
+    std::memmove(to, from, bytes);
 }
 
 // What a slot needs of a member to complete a small operation without touching the memory of
@@ -258,6 +258,7 @@ struct GangState {
  private:
   MatchSlot& add_slots(std::size_t place);
   [[gnu::noinline]] MatchSlot& new_slot();
+  [[gnu::noinline]] static void drop_children(MatchSlot& slot);
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
   mutable GangLabel label_;

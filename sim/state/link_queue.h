@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -26,7 +27,7 @@ class LinkQueue {
   void push(int source, T value) {
     if (is_indexed()) (*of_source_)[source].push_back(begin_ + entries_.size());
     if (entries_.capacity() == 0) entries_.reserve(mostly_enough);
-    entries_.push_back({source, std::move(value)});
+    entries_.push_back({std::move(value), source});
     ++size_;
     if (!is_indexed() && entries_.size() > most_searched) index();
   }
@@ -39,7 +40,7 @@ class LinkQueue {
     if (empty()) return std::nullopt;
     if (!is_indexed())
       return find_entry(
-          [&](const Entry& entry) { return entry.source == source && accepts(*entry.value); });
+          [&](const Entry& entry) { return entry.source == source && accepts(entry.value); });
     return find_indexed(source, accepts);
   }
 
@@ -49,7 +50,7 @@ class LinkQueue {
     if (empty()) return std::nullopt;
     if (!is_indexed())
       return find_entry([&](const Entry& entry) {
-        return (entry.source == source || entry.source == other) && accepts(*entry.value);
+        return (entry.source == source || entry.source == other) && accepts(entry.value);
       });
     const std::optional<Place> a = find_indexed(source, accepts);
     const std::optional<Place> b = find_indexed(other, accepts);
@@ -59,34 +60,34 @@ class LinkQueue {
   // The same, of any source.
   template <typename Accepts>
   std::optional<Place> find(const Accepts& accepts) const {
-    return find_entry([&](const Entry& entry) { return accepts(*entry.value); });
+    return find_entry([&](const Entry& entry) { return !is_taken(entry) && accepts(entry.value); });
   }
 
-  const T& operator[](Place place) const { return *entries_[place - begin_].value; }
+  const T& operator[](Place place) const { return entries_[place - begin_].value; }
 
   T take(Place place) {
     Entry& entry = entries_[place - begin_];
-    T value = *std::exchange(entry.value, std::nullopt);
+    T value = std::move(entry.value);
+    const int source = std::exchange(entry.source, taken);
     if (is_indexed()) {
-      auto& places = of_source_->find(entry.source)->second;
+      auto& places = of_source_->find(source)->second;
       places.erase(std::ranges::find(places, place));
     }
-    --size_;
-    while (oldest_ < entries_.size() && !entries_[oldest_].value) ++oldest_;
-    if (size_ == 0) {
+    if (--size_ == 0) {
       begin_ += entries_.size();
       entries_.clear();
       oldest_ = 0;
-    } else if (entries_.size() > 16 + 2 * size_) {
-      close_gaps();
+      return value;
     }
+    while (is_taken(entries_[oldest_])) ++oldest_;
+    if (entries_.size() > 16 + 2 * size_) close_gaps();
     return value;
   }
 
   // From the oldest entry to the youngest.
   class Iterator {
    public:
-    const T& operator*() const { return *queue_->entries_[index_].value; }
+    const T& operator*() const { return queue_->entries_[index_].value; }
     Iterator& operator++() {
       ++index_;
       skip_gaps();
@@ -100,7 +101,7 @@ class LinkQueue {
       skip_gaps();
     }
     void skip_gaps() {
-      while (index_ < queue_->entries_.size() && !queue_->entries_[index_].value) ++index_;
+      while (index_ < queue_->entries_.size() && is_taken(queue_->entries_[index_])) ++index_;
     }
 
     const LinkQueue* queue_;
@@ -112,14 +113,17 @@ class LinkQueue {
  private:
   using PlacesOfSources = std::unordered_map<int, std::vector<Place>>;  // ascending; may be empty
   struct Entry {
+    T value;  // of one that is taken: moved from
     int source;
-    std::optional<T> value;  // none: has been taken
   };
+  static constexpr int taken = std::numeric_limits<int>::max();  // in place of a source
+
+  static bool is_taken(const Entry& entry) noexcept { return entry.source == taken; }
 
   template <typename Accepts>
   std::optional<Place> find_entry(const Accepts& accepts) const {
     for (std::size_t i = oldest_; i < entries_.size(); ++i)
-      if (entries_[i].value && accepts(entries_[i])) return begin_ + i;
+      if (accepts(entries_[i])) return begin_ + i;
     return std::nullopt;
   }
 
@@ -134,8 +138,9 @@ class LinkQueue {
 
   void close_gaps() {
     if (is_indexed())
-      for (const Entry& entry : entries_) (*of_source_)[entry.source].clear();
-    std::erase_if(entries_, [](const Entry& entry) { return !entry.value; });
+      for (const Entry& entry : entries_)
+        if (!is_taken(entry)) (*of_source_)[entry.source].clear();
+    std::erase_if(entries_, is_taken);
     oldest_ = 0;
     if (is_indexed()) index();
   }
@@ -145,7 +150,7 @@ class LinkQueue {
   void index() {
     if (!is_indexed()) of_source_ = std::make_unique<PlacesOfSources>();
     for (std::size_t i = oldest_; i < entries_.size(); ++i)
-      if (entries_[i].value) (*of_source_)[entries_[i].source].push_back(begin_ + i);
+      if (!is_taken(entries_[i])) (*of_source_)[entries_[i].source].push_back(begin_ + i);
   }
 
   static constexpr std::size_t mostly_enough = 4;

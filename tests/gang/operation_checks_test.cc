@@ -110,6 +110,12 @@ TEST_F(OperationChecks, ThereAreAsManyChunksAndEntriesAsRanks) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
+TEST_F(OperationChecks, ChunksOfMoreElementsThanCanBeCountedAreRefused) {
+  const TensorView chunk(memory_.data(), DataType::u8, {std::int64_t{1} << 62});  // 2^64 in all
+  EXPECT_THROW(gang_.all_gather(TensorView(nullptr, DataType::u8, {0}), chunk), InvalidArgument);
+  EXPECT_TRUE(gang_.sent.empty());
+}
+
 TEST_F(OperationChecks, UndefinedReductionsAreRefusedBeforeAnythingIsSent) {
   for (const DataType type : all_data_types) {
     for (const ReduceOperation operation : all_reduce_operations) {

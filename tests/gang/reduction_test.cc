@@ -138,12 +138,24 @@ TYPED_TEST(Reduction, ABlockEqualsTheNaiveReductionInRankOrder) {
         for (const VectorWidth width : vector_widths()) {
           std::vector<TypeParam> output(count);
           reduce_block(operation, this->type, output.data(), this->pointers_of(inputs).data(), size,
-                       count, width);
+                       count, 0, width);
           this->expect_naive(operation, inputs, output);
         }
       }
     }
   }
+}
+
+TYPED_TEST(Reduction, ABlockMayBeginAnywhereInTheInputs) {
+  const auto inputs = this->inputs_of(3, 1200);
+  const auto pointers = this->pointers_of(inputs);
+  std::vector<TypeParam> output(1200);
+  for (std::size_t first = 0, count = 1; first < 1200; first += count, count = 2 * count + 1) {
+    count = std::min(count, 1200 - first);
+    reduce_block(ReduceOperation::max, this->type, output.data() + first, pointers.data(), 3, count,
+                 first);
+  }
+  this->expect_naive(ReduceOperation::max, inputs, output);
 }
 
 TYPED_TEST(Reduction, TheOutputOfABlockMayBeAnyOfTheInputs) {

@@ -89,19 +89,19 @@ Measurement count_instructions(const CountedCall& call) {
 
 const std::vector<CountedCall>& counted_calls() {
   static const std::vector<CountedCall> calls = {
-      {"all_reduce", 8, 500, 480},
-      {"all_reduce", 1024, 500, 495},
-      {"reduce", 8, 516, 489},
-      {"reduce_scatter", 8, 629, 795},
-      {"all_gather", 8, 549, 679},
-      {"all_gather_to_list", 8, 1068, 1169},
-      {"gather", 8, 552, 684},
-      {"scatter", 8, 528, 605},
-      {"all_to_all", 8, 1167, 1064},
-      {"broadcast", 8, 461, 460},
-      {"barrier", 8, 390, 398},
-      {"send_recv", 8, 518, 573},
-      {"start_all_reduce", 8, 1529, 1381},
+      {"all_reduce", 8, 500, 474},
+      {"all_reduce", 1024, 500, 489},
+      {"reduce", 8, 516, 483},
+      {"reduce_scatter", 8, 629, 586},
+      {"all_gather", 8, 549, 545},
+      {"all_gather_to_list", 8, 1068, 907},
+      {"gather", 8, 552, 526},
+      {"scatter", 8, 528, 527},
+      {"all_to_all", 8, 1167, 843},
+      {"broadcast", 8, 461, 452},
+      {"barrier", 8, 390, 387},
+      {"send_recv", 8, 518, 513},
+      {"start_all_reduce", 8, 1529, 1313},
   };
   return calls;
 }
