@@ -33,8 +33,8 @@ json call_to_json(const CallSummary& call) {
   json to = {{"ranks", call.ranks},
              {"gang", to_json(call.gang)},
              {"call", to_json(call.call)},
-             {"operation", to_string(call.call)},
-             {"note", call.note}};
+             {"operation", to_string(call.call)}};
+  if (!call.note.empty()) to["note"] = call.note;
   add_location(to, call.location);
   return to;
 }
@@ -44,7 +44,7 @@ CallSummary call_from_json(const json& from) {
           .gang = gang_label_from_json(object_field(from, "gang")),
           .call = call_text_from_json(object_field(from, "call")),
           .location = location_field(from),
-          .note = field<std::string>(from, "note")};
+          .note = optional_field<std::string>(from, "note").value_or("")};
 }
 
 json divergence_to_json(const Divergence& divergence) {
@@ -115,15 +115,16 @@ json to_json(const Finding& finding, const std::vector<FiredFault>& faults) {
 
 json to_json(const BlockedCall& blocked) {
   json call = {{"rank", blocked.rank},
-               {"context", blocked.context},
                {"gang", to_json(blocked.gang)},
                {"call", to_json(blocked.call)},
                {"operation", to_string(blocked.call)},
                {"waits_for", blocked.waits_for},
-               {"waits_for_count", blocked.waits_for_count},
-               {"waits_for_any", blocked.waits_for_any},
                {"would_time_out_after_ns", blocked.would_time_out_after_ns},
                {"is_core", blocked.is_core}};
+  if (!blocked.context.empty()) call["context"] = blocked.context;
+  if (blocked.waits_for_count != blocked.waits_for.size())  // not all are listed
+    call["waits_for_count"] = blocked.waits_for_count;
+  if (blocked.waits_for_any) call["waits_for_any"] = true;
   add_location(call, blocked.location);
   if (blocked.behind) {
     call["behind"] = {{"gang", to_json(blocked.behind->gang)},
@@ -211,13 +212,14 @@ Finding finding_from_json(const json& from) {
 BlockedCall blocked_call_from_json(const json& from) {
   BlockedCall call;
   call.rank = field<int>(from, "rank");
-  call.context = field<std::string>(from, "context");
+  call.context = optional_field<std::string>(from, "context").value_or("");
   call.gang = gang_label_from_json(object_field(from, "gang"));
   call.call = call_text_from_json(object_field(from, "call"));
   call.location = location_field(from);
   call.waits_for = field<std::vector<int>>(from, "waits_for");
-  call.waits_for_count = field<std::uint64_t>(from, "waits_for_count");
-  call.waits_for_any = field<bool>(from, "waits_for_any");
+  call.waits_for_count =
+      optional_field<std::uint64_t>(from, "waits_for_count").value_or(call.waits_for.size());
+  call.waits_for_any = optional_field<bool>(from, "waits_for_any").value_or(false);
   call.would_time_out_after_ns = field<std::uint64_t>(from, "would_time_out_after_ns");
   call.is_core = field<bool>(from, "is_core");
   if (from.contains("behind")) call.behind = behind_from_json(object_field(from, "behind"));

@@ -67,6 +67,17 @@ TEST(ReportJson, BlockedCallsRoundTripThroughJson) {
   EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
 }
 
+TEST(ReportJson, FieldsOfABlockedCallAreAbsentWhereTheyAddNothing) {
+  BlockedCall call{.rank = 1, .waits_for = {0, 2}, .waits_for_count = 2};
+  const nlohmann::json json = to_json(call);
+  for (const char* name : {"context", "waits_for_count", "waits_for_any", "behind", "call_stack"})
+    EXPECT_FALSE(json.contains(name)) << name;
+  EXPECT_EQ(blocked_call_from_json(json), call);
+  call.waits_for_count = 3;
+  call.waits_for_any = true;
+  EXPECT_EQ(blocked_call_from_json(to_json(call)), call);
+}
+
 TEST(ReportJson, CrossedCallsRoundTripThroughJson) {
   Report report;
   EXPECT_FALSE(to_json(report).contains("crossed_calls"));
