@@ -17,8 +17,8 @@ namespace gang::harness {
 namespace {
 
 struct RankEnd {
-  enum class Kind : std::uint8_t { none, returned, gang_error, injected, other };
-  Kind kind = Kind::none;
+  enum class Kind : std::uint8_t { returned, gang_error, injected, other };
+  Kind kind = Kind::returned;
   GangErrorKind error = GangErrorKind::aborted;
   std::string text;
   std::string trouble;  // with the new gang of the survivors
@@ -47,9 +47,8 @@ bool is_true_kind(GangErrorKind kind, const sim::Report& report) {
   return false;
 }
 
-std::string uncontained_end(const std::vector<RankEnd>& ends, const sim::Report& report) {
-  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
-    const RankEnd& end = ends[rank];
+std::string uncontained_end(const std::map<int, RankEnd>& ends, const sim::Report& report) {
+  for (const auto& [rank, end] : ends) {
     if (end.kind == RankEnd::Kind::other && !corrupted_silently(report))
       return fmt::format("rank {} ended with an error other than a GangError: {}", rank, end.text);
     if (end.kind == RankEnd::Kind::gang_error && !is_true_kind(end.error, report))
@@ -108,21 +107,23 @@ void compare_outputs(const Outputs& clean, RunResult& result) {
 }  // namespace
 
 struct FaultWatch::Ends {
-  explicit Ends(int world_size) : by_rank(static_cast<std::size_t>(world_size)) {}
-
   std::mutex mutex;
-  std::vector<RankEnd> by_rank;
+  std::map<int, RankEnd> by_rank;  // but for ranks whose program returned, and could continue
 
+  // A restarted rank ends again.
   void note(int rank, RankEnd end) {
     const std::lock_guard lock{mutex};
-    by_rank[static_cast<std::size_t>(rank)] = std::move(end);
+    if (end.kind == RankEnd::Kind::returned && end.trouble.empty())
+      by_rank.erase(rank);
+    else
+      by_rank.insert_or_assign(rank, std::move(end));
   }
 };
 
-FaultWatch::FaultWatch(const Program& program, int world_size)
-    : ends_(std::make_shared<Ends>(world_size)), watched_(program) {
+FaultWatch::FaultWatch(const Program& program)
+    : ends_(std::make_shared<Ends>()), watched_(program) {
   watched_.run = [ends = ends_, run = program.run](Rank& rank) {
-    RankEnd end{.kind = RankEnd::Kind::returned};
+    RankEnd end;
     std::exception_ptr error;
     try {
       run(rank);

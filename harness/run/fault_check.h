@@ -20,7 +20,7 @@ namespace gang::harness {
 // finding says so, and names the fault.
 class FaultWatch {
  public:
-  FaultWatch(const Program& program, int world_size);
+  explicit FaultWatch(const Program& program);
   ~FaultWatch();
   FaultWatch(const FaultWatch&) = delete;
   FaultWatch& operator=(const FaultWatch&) = delete;

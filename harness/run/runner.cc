@@ -173,7 +173,7 @@ RunResult run_along(const Program& given, const RunSpecification& specification,
   OutputRecorder recorder{world_size, keeps_outputs ? KeepOutputs::data : recording.outputs};
   const RunContext context{
       .parameters = parameters, .recorder = recorder, .seed = options.seed, .log = recording.log};
-  const FaultWatch watch{program, world_size};
+  const FaultWatch watch{program};
   const Launch launch{.program = options.faults ? watch.program() : program,
                       .context = context,
                       .options = options};

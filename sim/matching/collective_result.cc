@@ -1,7 +1,9 @@
 #include "sim/matching/collective_result.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 #include <boost/container/small_vector.hpp>
 
@@ -29,6 +31,18 @@ inline void copy_bytes(std::byte* output, const std::byte* input, std::size_t by
   std::memcpy(&last, input + bytes - sizeof(Vector), sizeof(Vector));
   std::memcpy(output, &first, sizeof(Vector));
   std::memcpy(output + bytes - sizeof(Vector), &last, sizeof(Vector));
+}
+
+// Calls `body(copy)`, where copy(output, input) copies `bytes`: by single moves if they are a
+// number.
+template <typename Body>
+void with_copy(std::size_t bytes, Body body) {
+  const auto copies = [&body]<std::size_t count>(std::integral_constant<std::size_t, count>) {
+    body([](std::byte* output, const std::byte* input) { std::memmove(output, input, count); });
+  };
+  if (bytes == 4) return copies(std::integral_constant<std::size_t, 4>());
+  if (bytes == 8) return copies(std::integral_constant<std::size_t, 8>());
+  body([bytes](std::byte* output, const std::byte* input) { copy_bytes(output, input, bytes); });
 }
 
 const Operation& operation_of(Members members, std::size_t rank) noexcept {
@@ -162,30 +176,32 @@ void scan(Members members) {
   }
 }
 
-// All inputs, `bytes` in all, one after the other: outputs may overlap inputs, so they are gathered
-// first.
-Bytes concatenated_inputs(Members members, std::size_t bytes) {
-  Bytes all(bytes, boost::container::default_init);
-  std::byte* end = all.data();
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const Elements& input = input_of(members, i);
-    const std::size_t part = input.size_bytes();
-    copy_bytes(end, input.data(), part);
-    end += part;
-  }
-  return all;
-}
-
-// The same where all are of one size, and where they are not: splits differ by rank.
+// All inputs, one after the other: outputs may overlap inputs, so they are gathered first. Where
+// all are of one size, and where they are not: splits differ by rank.
 
 Bytes concatenated_even_inputs(Members members) {
-  return concatenated_inputs(members, input_of(members, 0).size_bytes() * members.size());
+  const std::size_t bytes = input_of(members, 0).size_bytes();
+  Bytes all(bytes * members.size(), boost::container::default_init);
+  with_copy(bytes, [&, end = all.data()](const auto& copy) mutable {
+    for (PendingOperation* member : members) {
+      copy(end, member->operation->input.data());
+      end += bytes;
+    }
+  });
+  return all;
 }
 
 Bytes concatenated_uneven_inputs(Members members) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < members.size(); ++i) bytes += input_of(members, i).size_bytes();
-  return concatenated_inputs(members, bytes);
+  Bytes all(bytes, boost::container::default_init);
+  std::byte* end = all.data();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::size_t part = input_of(members, i).size_bytes();
+    copy_bytes(end, input_of(members, i).data(), part);
+    end += part;
+  }
+  return all;
 }
 
 void all_gather(Members members) {
@@ -199,13 +215,15 @@ void all_gather(Members members) {
 void all_gather_to_list(Members members) {
   const Bytes all = concatenated_even_inputs(members);
   const std::size_t bytes = all.size() / members.size();
-  for (PendingOperation* member : members) {
-    const std::byte* next = all.data();
-    for (const TensorView& output : member->operation->extras->outputs) {
-      copy_bytes(output.data(), next, bytes);
-      next += bytes;
+  with_copy(bytes, [&](const auto& copy) {
+    for (PendingOperation* member : members) {
+      const std::byte* next = all.data();
+      for (const TensorView& output : member->operation->extras->outputs) {
+        copy(output.data(), next);
+        next += bytes;
+      }
     }
-  }
+  });
 }
 
 // The entries of a list are disjoint from what their rank brings or gets, but for its own entry,
@@ -214,17 +232,20 @@ void all_gather_to_list(Members members) {
 void gather(Members members) {
   const std::span outputs = operation_of(members, root_of(members)).extras->outputs;
   if (outputs.empty()) return;  // recorded without data
-  const std::size_t bytes = input_of(members, 0).size_bytes();
-  const TensorView* output = outputs.data();
-  for (PendingOperation* member : members)
-    copy_bytes((output++)->data(), member->operation->input.data(), bytes);
+  with_copy(input_of(members, 0).size_bytes(),
+            [members, output = outputs.data()](const auto& copy) mutable {
+              for (PendingOperation* member : members)
+                copy((output++)->data(), member->operation->input.data());
+            });
 }
 
 void scatter(Members members) {
-  const std::size_t bytes = operation_of(members, 0).output.size_bytes();
-  const TensorView* input = operation_of(members, root_of(members)).extras->inputs.data();
-  for (PendingOperation* member : members)
-    copy_bytes(member->operation->output.data(), (input++)->data(), bytes);
+  const std::span inputs = operation_of(members, root_of(members)).extras->inputs;
+  with_copy(operation_of(members, 0).output.size_bytes(),
+            [members, input = inputs.data()](const auto& copy) mutable {
+              for (PendingOperation* member : members)
+                copy(member->operation->output.data(), (input++)->data());
+            });
 }
 
 // The elements to or from `rank`: `even` without splits.
@@ -232,7 +253,35 @@ std::int64_t share_of(std::span<const std::int64_t> splits, std::int64_t even, s
   return splits.empty() ? even : splits[rank];
 }
 
+// Whether the elements are split evenly, on all ranks in the same way.
+bool is_even(Members members) {
+  const std::int64_t count = input_of(members, 0).count();
+  return std::ranges::all_of(members, [count](const PendingOperation* member) {
+    const Operation& operation = *member->operation;
+    return operation.input.count() == count && operation.output.count() == count &&
+           operation.extras->input_splits.empty() && operation.extras->output_splits.empty();
+  });
+}
+
+void all_to_all_evenly(Members members) {
+  const Bytes all = concatenated_even_inputs(members);
+  const std::size_t row = all.size() / members.size();
+  const std::size_t chunk = row / members.size();
+  with_copy(chunk, [&](const auto& copy) {
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      std::byte* output = output_of(members, to);
+      const std::byte* part = all.data() + to * chunk;
+      for (std::size_t from = 0; from < members.size(); ++from) {
+        copy(output, part);
+        output += chunk;
+        part += row;
+      }
+    }
+  });
+}
+
 void all_to_all(Members members) {
+  if (is_even(members)) return all_to_all_evenly(members);
   const std::size_t ranks = members.size();
   const std::size_t width = size_bytes(members.front()->call().data_type);
   const Bytes all = concatenated_uneven_inputs(members);
@@ -315,15 +364,8 @@ void compute_in_slot(MatchSlot& slot) {
 
 bool has_pairwise_mismatch(const MatchSlot& slot) {
   const Members members = slot.members;
+  if (is_even(members)) return false;
   const auto ranks = static_cast<std::int64_t>(members.size());
-  const std::int64_t even = input_of(members, 0).count() / ranks;
-  // Where all are even, each only needs to be compared with the first.
-  const bool is_even = std::ranges::all_of(members, [ranks, even](const PendingOperation* member) {
-    const Operation& operation = *member->operation;
-    return operation.extras->input_splits.empty() && operation.extras->output_splits.empty() &&
-           operation.input.count() / ranks == even && operation.output.count() / ranks == even;
-  });
-  if (is_even) return false;
   for (std::size_t from = 0; from < members.size(); ++from) {
     const Operation& sender = operation_of(members, from);
     for (std::size_t to = 0; to < members.size(); ++to) {

@@ -1,5 +1,7 @@
 // repeated_calls KIND RANKS CALLS: every rank makes CALLS small calls of one kind, and nothing
-// else. For tools that count instructions: the difference of two runs is what the calls cost.
+// else; prints the nanoseconds of one rank-operation. For tools that count instructions, too: the
+// difference of two runs is what the calls cost.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -72,6 +74,7 @@ int run(int count, char** arguments) {
   }
   const int world_size = std::atoi(arguments[2]);
   const int repeats = std::atoi(arguments[3]);
+  const auto began = std::chrono::steady_clock::now();
   const sim::Report report =
       sim::Simulation({.world_size = world_size, .context = sim::ContextKind::fiber})
           .run([call = found->second, repeats](sim::SimulatedRank& rank) {
@@ -79,6 +82,8 @@ int run(int count, char** arguments) {
             Buffers data(static_cast<std::size_t>(gang.size()));
             for (int i = 0; i < repeats; ++i) call(gang, data);
           });
+  const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - began;
+  std::printf("%g\n", time.count() / world_size / repeats);
   if (report.holds()) return 0;
   std::fputs(to_string(report).c_str(), stderr);
   return 1;

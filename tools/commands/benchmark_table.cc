@@ -266,6 +266,7 @@ std::vector<Benchmark> all_benchmarks(Thoroughness thoroughness) {
   table.push_back(small_all_reduce({131'072, 100, 300}, is_quick ? 1 : 2));
   if (!is_quick) table.push_back(small_all_reduce({1'048'576, 100, 600}, 1));
   for (Benchmark& line : floor_benchmarks()) table.push_back(std::move(line));
+  for (Benchmark& line : kind_benchmarks()) table.push_back(std::move(line));
   for (Benchmark& line : instruction_benchmarks()) table.push_back(std::move(line));
   table.push_back(small_all_reduce({64, 1'000, 10'000, "thread"}, repeats));
   table.push_back(

@@ -37,30 +37,63 @@ std::vector<FloorCase> floor_cases() {
            .bar = 1.15}};
 }
 
-// The two take turns, and the pair with the median ratio counts.
-Measurement measure_against_floor(const FloorCase& work, const RunCase& runner) {
-  std::string bar = fmt::format("{:.2f} x floor", work.bar);
+// What is compared, in nanoseconds per rank-operation.
+struct Pair {
+  double ns;
+  double reference_ns;
+  double ratio() const { return ns / reference_ns; }
+};
+
+// `measure` measures both in turn; the pair with the median ratio counts.
+Measurement measure_pairs(double bar, std::string text,
+                          const std::function<std::optional<Pair>()>& measure) {
   constexpr int pairs = 3;
-  struct Pair {
-    double ns;
-    double floor_ns;
-    double ratio() const { return ns / floor_ns; }
-  };
   std::vector<Pair> measured;
   for (int i = 0; i < pairs; ++i) {
-    const auto floor = runner(work.floor);
-    const auto ours = runner(work.ours);
-    if (!floor || !ours)
-      return {std::move(bar), "build gangsim_benchmarks (with libgloo-dev)", std::nullopt};
-    measured.push_back({ours->result.at("ns_per_rank_operation").get<double>(),
-                        1e9 / floor->result.at("items_per_second").get<double>()});
+    const std::optional<Pair> pair = measure();
+    if (!pair)
+      return {std::move(text), "build gangsim_benchmarks (with libgloo-dev)", std::nullopt};
+    measured.push_back(*pair);
   }
   std::ranges::sort(measured, {}, &Pair::ratio);
   const Pair& median = measured[pairs / 2];
-  return {.bar = std::move(bar),
+  return {.bar = std::move(text),
           .measured = fmt::format("{:.2f} x ({:.0f} / {:.0f} ns)", median.ratio(), median.ns,
-                                  median.floor_ns),
-          .holds = median.ratio() <= work.bar};
+                                  median.reference_ns),
+          .holds = median.ratio() <= bar};
+}
+
+Measurement measure_against_floor(const FloorCase& work, const RunCase& runner) {
+  std::string text = fmt::format("{:.2f} x floor", work.bar);
+  return measure_pairs(work.bar, std::move(text), [&]() -> std::optional<Pair> {
+    const auto floor = runner(work.floor);
+    const auto ours = runner(work.ours);
+    if (!floor || !ours) return std::nullopt;
+    return Pair{ours->result.at("ns_per_rank_operation").get<double>(),
+                1e9 / floor->result.at("items_per_second").get<double>()};
+  });
+}
+
+Measurement measure_against_all_reduce(const std::string& kind, const TimeOfKind& time_of) {
+  return measure_pairs(1.5, "1.50 x", [&]() -> std::optional<Pair> {
+    const auto all_reduce = time_of("all_reduce");
+    const auto ours = time_of(kind);
+    if (!all_reduce || !ours) return std::nullopt;
+    return Pair{*ours, *all_reduce};
+  });
+}
+
+std::optional<std::string> repeated_calls() {
+  return find_executable("repeated_calls", executable_directory() +
+                                               "/benchmarks:" + executable_directory() + ":" +
+                                               executable_directory() + "/../tools/benchmarks");
+}
+
+// The number that a text begins with.
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} ? std::optional(number) : std::nullopt;
 }
 
 // "==12== Collected : 6223417", which callgrind writes to its log.
@@ -68,11 +101,7 @@ std::optional<double> collected(std::string_view log) {
   constexpr std::string_view label = "Collected : ";
   const std::size_t place = log.find(label);
   if (place == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = log.substr(place + label.size());
-  double count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (error != std::errc{}) return std::nullopt;
-  return count;
+  return number_in(log.substr(place + label.size()));
 }
 
 Measurement count_instructions(const CountedCall& call) {
@@ -92,12 +121,12 @@ const std::vector<CountedCall>& counted_calls() {
       {"all_reduce", 8, 500, 474},
       {"all_reduce", 1024, 500, 489},
       {"reduce", 8, 516, 483},
-      {"reduce_scatter", 8, 629, 586},
-      {"all_gather", 8, 549, 545},
-      {"all_gather_to_list", 8, 1068, 907},
-      {"gather", 8, 552, 526},
-      {"scatter", 8, 528, 527},
-      {"all_to_all", 8, 1167, 843},
+      {"reduce_scatter", 8, 629, 589},
+      {"all_gather", 8, 549, 536},
+      {"all_gather_to_list", 8, 1068, 831},
+      {"gather", 8, 552, 517},
+      {"scatter", 8, 528, 518},
+      {"all_to_all", 8, 1167, 638},
       {"broadcast", 8, 461, 452},
       {"barrier", 8, 390, 387},
       {"send_recv", 8, 518, 513},
@@ -109,9 +138,7 @@ const std::vector<CountedCall>& counted_calls() {
 std::optional<double> instructions_of(const CountedCall& call) {
   const char* path = std::getenv("PATH");
   const auto valgrind = find_executable("valgrind", path == nullptr ? "" : path);
-  const auto binary = find_executable(
-      "repeated_calls", executable_directory() + "/benchmarks:" + executable_directory() + ":" +
-                            executable_directory() + "/../tools/benchmarks");
+  const auto binary = repeated_calls();
   if (!valgrind || !binary) return std::nullopt;
   const auto count = [&](int repeats) {
     const MeasuredProcess run = run_measured(
@@ -133,6 +160,22 @@ std::vector<Benchmark> floor_benchmarks(const RunCase& runner) {
   std::vector<Benchmark> lines;
   for (const FloorCase& work : floor_cases())
     lines.push_back({work.what, [work, runner] { return measure_against_floor(work, runner); }});
+  return lines;
+}
+
+std::optional<double> time_of_kind(const std::string& kind) {
+  const auto binary = repeated_calls();
+  if (!binary) return std::nullopt;
+  return number_in(run_checked({*binary, kind, "8", "100000"}).output);
+}
+
+std::vector<Benchmark> kind_benchmarks(const TimeOfKind& time_of) {
+  std::vector<Benchmark> lines;
+  for (const CountedCall& call : counted_calls())
+    if (call.kind != "all_reduce")
+      lines.push_back({fmt::format("{}, vs all_reduce", call.kind), [kind = call.kind, time_of] {
+                         return measure_against_all_reduce(kind, time_of);
+                       }});
   return lines;
 }
 

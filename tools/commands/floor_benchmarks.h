@@ -1,7 +1,8 @@
-// Lines of `bench` that do not depend on how fast or busy the machine is: ratios to a bare loop of
-// the same run, and counts of instructions.
+// Lines of `bench` that do not depend on how fast or busy the machine is: ratios to a bare loop, or
+// to an all_reduce, of the same run, and counts of instructions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ std::optional<double> instructions_of(const CountedCall& call);
 // "all_reduce, 8 ranks, floor": against a loop that only posts, matches, reduces and switches; of
 // sim-gloo against one that only passes on what Gloo sends, and switches.
 std::vector<Benchmark> floor_benchmarks(const RunCase& runner = run_case);
+
+// Nanoseconds that a rank of eight spends on a call of a kind; none if repeated_calls is not there.
+using TimeOfKind = std::function<std::optional<double>(const std::string& kind)>;
+std::optional<double> time_of_kind(const std::string& kind);
+
+// "barrier, vs all_reduce": the time of every other kind, against an all_reduce of the same run.
+std::vector<Benchmark> kind_benchmarks(const TimeOfKind& time_of = time_of_kind);
 
 // "instructions, barrier, 8 ranks".
 std::vector<Benchmark> instruction_benchmarks();

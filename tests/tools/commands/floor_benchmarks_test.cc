@@ -11,6 +11,7 @@ TEST(FloorBenchmarks, EveryKindOfSmallCallIsCounted) {
   for (const CountedCall& call : counted_calls()) kinds.push_back(call.kind);
   EXPECT_EQ(kinds.size(), 13U);
   EXPECT_EQ(instruction_benchmarks().size(), kinds.size());
+  EXPECT_EQ(kind_benchmarks().size(), 11U) << "all but all_reduce";
   EXPECT_EQ(floor_benchmarks().size(), 4U);
 }
 
@@ -37,6 +38,29 @@ TEST(FloorBenchmarks, ThePairWithTheMedianRatioCounts) {
   const Measurement missing =
       first_line([](const std::string&) { return std::optional<MeasuredCase>(); });
   EXPECT_EQ(missing.holds, std::nullopt);
+}
+
+TEST(FloorBenchmarks, AKindIsHeldToHalfMoreThanAnAllReduce) {
+  const auto line = [](double ns) {
+    return kind_benchmarks([ns](const std::string& kind) { return kind == "all_reduce" ? 40 : ns; })
+        .front()
+        .measure();
+  };
+  EXPECT_EQ(line(60).measured, "1.50 x (60 / 40 ns)");
+  EXPECT_EQ(line(60).holds, true);
+  EXPECT_EQ(line(61).holds, false);
+  EXPECT_EQ(kind_benchmarks([](const std::string&) { return std::optional<double>(); })
+                .front()
+                .measure()
+                .holds,
+            std::nullopt);
+}
+
+TEST(FloorBenchmarks, TheTimeOfAKindIsMeasured) {
+  const auto ns = time_of_kind("barrier");
+  if (!ns) GTEST_SKIP() << "needs repeated_calls";
+  EXPECT_GT(*ns, 1);
+  EXPECT_LT(*ns, 1e6);
 }
 
 TEST(FloorBenchmarks, ACountIsHeldToItsBar) {
