@@ -35,21 +35,6 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
     throw_other_count(call, tensor_role, tensor, fmt::format("as many as {} add up to", role));
 }
 
-// Extras are made field by field: initialised as a whole, they would be cleared first, in a loop.
-
-[[gnu::always_inline]] inline OperationExtras with_outputs(std::span<const TensorView> outputs) {
-  OperationExtras extras;
-  extras.outputs = outputs;
-  return extras;
-}
-
-[[gnu::always_inline]] inline OperationExtras with_splits(const Gang::SplitSizes& splits) {
-  OperationExtras extras;
-  extras.input_splits = splits.input;
-  extras.output_splits = splits.output;
-  return extras;
-}
-
 // What follows refers to `extras`, which the caller keeps until the call has been made.
 
 [[gnu::always_inline]] inline Operation describe_uneven_all_gather(Call call,
@@ -84,7 +69,8 @@ void check_splits(const Call& call, std::string_view role, std::span<const std::
   return operation;
 }
 
-// Of a rooted operation: none are made where there is no list, as on most ranks.
+// The list of a rooted operation, and the extras that have it: none where there is no list, as on
+// most ranks.
 class ListOnRoot {
  public:
   [[gnu::always_inline]] ListOnRoot(std::span<const TensorView> list,
@@ -185,26 +171,26 @@ void Gang::all_gather(const TensorView& output, const TensorView& input,
                       std::span<const std::int64_t> counts, const CallOptions& options,
                       CallSite call_site) {
   run(describe_uneven_all_gather({*this, options, call_site}, output, input,
-                                 with_splits({.output = counts})));
+                                 {.output_splits = counts}));
 }
 
 Work Gang::start_all_gather(const TensorView& output, const TensorView& input,
                             std::span<const std::int64_t> counts, const CallOptions& options,
                             CallSite call_site) {
   return start(describe_uneven_all_gather({*this, options, call_site}, output, input,
-                                          with_splits({.output = counts})),
+                                          {.output_splits = counts}),
                options.mode);
 }
 
 void Gang::all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                               const CallOptions& options, CallSite call_site) {
-  run(describe_all_gather_to_list({*this, options, call_site}, with_outputs(outputs), input));
+  run(describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input));
 }
 
 Work Gang::start_all_gather_to_list(std::span<const TensorView> outputs, const TensorView& input,
                                     const CallOptions& options, CallSite call_site) {
   return start(
-      describe_all_gather_to_list({*this, options, call_site}, with_outputs(outputs), input),
+      describe_all_gather_to_list({*this, options, call_site}, {.outputs = outputs}, input),
       options.mode);
 }
 
@@ -246,14 +232,16 @@ Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
 
 void Gang::all_to_all(const TensorView& output, const TensorView& input, const SplitSizes& splits,
                       const CallOptions& options, CallSite call_site) {
-  run(describe_uneven_all_to_all({*this, options, call_site}, output, input, with_splits(splits)));
+  run(describe_uneven_all_to_all({*this, options, call_site}, output, input,
+                                 {.input_splits = splits.input, .output_splits = splits.output}));
 }
 
 Work Gang::start_all_to_all(const TensorView& output, const TensorView& input,
                             const SplitSizes& splits, const CallOptions& options,
                             CallSite call_site) {
   return start(
-      describe_uneven_all_to_all({*this, options, call_site}, output, input, with_splits(splits)),
+      describe_uneven_all_to_all({*this, options, call_site}, output, input,
+                                 {.input_splits = splits.input, .output_splits = splits.output}),
       options.mode);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include <boost/container/small_vector.hpp>
 
@@ -33,16 +32,15 @@ inline void copy_bytes(std::byte* output, const std::byte* input, std::size_t by
   std::memcpy(output + bytes - sizeof(Vector), &last, sizeof(Vector));
 }
 
-// Calls `body(copy)`, where copy(output, input) copies `bytes`: by single moves if they are a
+// Calls `body(copy)`, where copy(output, input) copies `bytes`: by one move each if they are a
 // number.
 template <typename Body>
 void with_copy(std::size_t bytes, Body body) {
-  const auto copies = [&body]<std::size_t count>(std::integral_constant<std::size_t, count>) {
-    body([](std::byte* output, const std::byte* input) { std::memmove(output, input, count); });
-  };
-  if (bytes == 4) return copies(std::integral_constant<std::size_t, 4>());
-  if (bytes == 8) return copies(std::integral_constant<std::size_t, 8>());
-  body([bytes](std::byte* output, const std::byte* input) { copy_bytes(output, input, bytes); });
+  using Output = std::byte*;
+  using Input = const std::byte*;
+  if (bytes == 4) return body([](Output to, Input from) { std::memmove(to, from, 4); });
+  if (bytes == 8) return body([](Output to, Input from) { std::memmove(to, from, 8); });
+  body([bytes](Output to, Input from) { copy_bytes(to, from, bytes); });
 }
 
 const Operation& operation_of(Members members, std::size_t rank) noexcept {
