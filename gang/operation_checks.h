@@ -188,7 +188,8 @@ inline bool are_apart(const std::byte* a, std::size_t a_bytes, const std::byte* 
   return b_first - a_first >= a_bytes && a_first - b_first >= b_bytes;
 }
 
-// Two operands share no byte or, where `identical` is accepted, are the same memory.
+// Two operands share no byte or, where `identical` is accepted, are the same memory. Decided here
+// where they are_apart, else by check_shared_memory.
 enum class Identical : std::uint8_t { accepted, refused };
 void check_shared_memory(Call call, const TensorView& output, const TensorView& input,
                          Identical identical);
@@ -199,8 +200,8 @@ void check_shared_memory(Call call, const TensorView& output, const TensorView& 
     check_shared_memory(call, output, input, identical);
 }
 
-// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0. Shapes that are not
-// both vectors are compared by the second function.
+// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0. Decided here where both
+// are vectors, else by check_shaped_chunks.
 void check_shaped_chunks(Call call, std::string_view whole_role, const TensorView& whole,
                          const TensorView& chunk);
 

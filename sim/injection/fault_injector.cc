@@ -233,12 +233,12 @@ void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
   rank.make_rare().frozen_as = verb_of(fault.fault->kind);
   if (fault.fault->kind == FaultKind::stall) return;
   if (fault.fault->notice)
-    record_.schedule(later(world_.engine.now(), fault.fault->notice->least), FaultAct::notice,
-                     fault);
+    record_.schedule(deadline_after(world_.engine.now(), fault.fault->notice->least),
+                     FaultAct::notice, fault);
   if (fault.fault->kind == FaultKind::restart) {
     ++restarts_;
-    record_.schedule(later(world_.engine.now(), fault.fault->delay->least), FaultAct::restart,
-                     fault);
+    record_.schedule(deadline_after(world_.engine.now(), fault.fault->delay->least),
+                     FaultAct::restart, fault);
   }
   rank.has_returned = true;
   // What the others do without it comes after this.
@@ -251,7 +251,7 @@ void FaultInjector::end_rank(RankState& rank, ArmedFault& fault) {
 void FaultInjector::slow_down(ArmedFault& fault, const std::string& where) {
   RankFaults& own = *of(fault.rank);
   if (!fault.has_fired && fault.fault->lasts)
-    fault.ends = later(world_.engine.now(), fault.fault->lasts->least);
+    fault.ends = deadline_after(world_.engine.now(), fault.fault->lasts->least);
   if (world_.engine.now() >= fault.ends) {
     fault.is_spent = true;
     own.sleep_factor = 1;

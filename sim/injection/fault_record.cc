@@ -13,8 +13,6 @@
 
 namespace gang::sim {
 
-TimePoint later(TimePoint time, Duration by) noexcept { return deadline_after(time, by); }
-
 std::string_view verb_of(FaultKind kind) {
   static constexpr auto verbs = names_in_order<FaultKind>(
       "crashed", "threw an injected exception", "exited", "stalled", "was slow", "started late",

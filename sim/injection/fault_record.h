@@ -50,9 +50,6 @@ struct FaultEvent {
   }
 };
 
-// `time` plus a duration, saturating at TimePoint::max().
-TimePoint later(TimePoint time, Duration by) noexcept;
-
 // "crashed", as in "rank 3 crashed before ...".
 std::string_view verb_of(FaultKind kind);
 

@@ -25,8 +25,8 @@ void LinkFaults::add(const ArmedFault& armed) {
   ArmedFault& link = links_.emplace_back(armed);
   const Fault& fault = *link.fault;
   if (fault.lasts)
-    link.ends =
-        later(fault.trigger.time ? fault.trigger.time->least : TimePoint{0}, fault.lasts->least);
+    link.ends = deadline_after(fault.trigger.time ? fault.trigger.time->least : TimePoint{0},
+                               fault.lasts->least);
   // If messages cross slow links, the messages themselves are slow.
   slows_collectives_ = world_.options.backend == SimulatedBackend::sim;
 }
@@ -35,7 +35,7 @@ void LinkFaults::heal(int rank) { is_healed_[static_cast<std::size_t>(rank)] = t
 
 void LinkFaults::copy_late(PendingOperation& pending, const CallFaults& faults) {
   if (faults.late == nullptr) return;
-  const TimePoint read_at = later(world_.engine.now(), faults.late->fault->delay->least);
+  const TimePoint read_at = deadline_after(world_.engine.now(), faults.late->fault->delay->least);
   pending.make_extras().faults.read_at = read_at;
   last_late_copy_ = std::max(last_late_copy_, read_at);
   record_.schedule(read_at, FaultAct::release, *faults.late);
@@ -43,7 +43,7 @@ void LinkFaults::copy_late(PendingOperation& pending, const CallFaults& faults) 
 
 void LinkFaults::send_late(const Task& task, const CallFaults& faults) {
   if (faults.late == nullptr) return;
-  const TimePoint until = later(world_.engine.now(), faults.late->fault->delay->least);
+  const TimePoint until = deadline_after(world_.engine.now(), faults.late->fault->delay->least);
   TimePoint& known = sends_late_until_[task.rank->rank];
   known = std::max(known, until);
   record_.schedule(until, FaultAct::release, *faults.late);
@@ -190,7 +190,7 @@ LinkFate LinkFaults::fate_on(ArmedFault& link, const Crossing& crossing, const C
     case FaultKind::slow_link:
     case FaultKind::delay_message: {
       note("was delayed");
-      const TimePoint until = later(world_.engine.now(), link.fault->delay->least);
+      const TimePoint until = deadline_after(world_.engine.now(), link.fault->delay->least);
       record_.schedule(until, FaultAct::release, link);
       return {LinkFate::Kind::is_held, until, &link};
     }
@@ -202,7 +202,7 @@ LinkFate LinkFaults::fate_on(ArmedFault& link, const Crossing& crossing, const C
       return {};
     case FaultKind::reorder_messages: {
       note("was overtaken");
-      const TimePoint until = later(world_.engine.now(), reordering_delay);
+      const TimePoint until = deadline_after(world_.engine.now(), reordering_delay);
       record_.schedule(until, FaultAct::release, link);
       return {LinkFate::Kind::is_held, until, &link};
     }

@@ -71,10 +71,5 @@ TEST(FaultRecord, WhoGetsTheErrorOfADeathInsideIsAsPlanned) {
   }
 }
 
-TEST(FaultRecord, NoTimeIsLaterThanTheLast) {
-  EXPECT_EQ(later(TimePoint(1s), 2s), TimePoint(3s));
-  EXPECT_EQ(later(TimePoint::max() - Duration(1), 2s), TimePoint::max());
-}
-
 }  // namespace
 }  // namespace gang::sim
