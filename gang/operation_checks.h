@@ -200,8 +200,8 @@ void check_shared_memory(Call call, const TensorView& output, const TensorView& 
     check_shared_memory(call, output, input, identical);
 }
 
-// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0. Decided here where both
-// are vectors, else by check_shaped_chunks.
+// `whole` is [size, *chunk] or `size` chunks concatenated along dimension 0. Decided here where
+// both are vectors, else by check_shaped_chunks.
 void check_shaped_chunks(Call call, std::string_view whole_role, const TensorView& whole,
                          const TensorView& chunk);
 
