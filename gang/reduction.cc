@@ -252,9 +252,10 @@ void reduce_elements(T* output, const InputOf& input_of, int size, std::size_t c
   for (; i < count; ++i) reduce_lanes<T, Op, 1>(output, input_of, size, i, prepare);
 }
 
-// As many as fit into a vector that each processor has; halves are added one by one.
+// As many as fit into a vector that each processor has. One of a narrower type: those are rare in
+// small collectives, and their loops would make this file a third slower to compile.
 template <typename T>
-constexpr std::size_t baseline_lanes = std::is_class_v<T> ? 1 : 16 / sizeof(T);
+constexpr std::size_t baseline_lanes = sizeof(T) < 4 ? 1 : 16 / sizeof(T);
 
 // Calls reduce(zero, op, prepare) for the type of the elements and the functors of `operation`,
 // then finishes a mean.
