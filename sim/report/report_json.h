@@ -11,8 +11,9 @@
 
 namespace gang::sim {
 
-// Texts for human readers stand beside the values: "operation", "location", "text". `faults` are
-// those of the run.
+// Texts for human readers stand beside the values: "operation", "location", "text". Fields that
+// would add nothing are absent: empty "context" and "note", "waits_for_any" that is false,
+// "waits_for_count" of a list that is whole. `faults` are those of the run.
 nlohmann::json to_json(const Report& report);  // without the schedule and the trace's events
 nlohmann::json to_json(const Finding& finding, const std::vector<FiredFault>& faults = {});
 nlohmann::json to_json(const BlockedCall& blocked);

@@ -83,7 +83,7 @@ struct MatchSlot {
   Fingerprint first;
   const std::uint32_t size;  // of the gang
   std::uint32_t arrived = 0;
-  std::uint32_t departures_left = 0;  // members yet to take their inline result
+  std::uint32_t departures_left = 0;  // members yet to take what the slot has for them
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
   bool is_complete = false;
