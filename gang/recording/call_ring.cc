@@ -13,7 +13,7 @@ constexpr std::uint64_t first_message = 1'000'000'000;
 
 }  // namespace
 
-CallRing::CallRing(const Options& options) : options_(options), entries_(options.capacity) {}
+CallRing::CallRing(const Options& options) : options_(options) {}
 
 std::uint32_t CallRing::add_gang(const GangInfo& info) {
   const Lock lock(busy_);
@@ -30,7 +30,8 @@ std::uint32_t CallRing::add_gang(const GangInfo& info) {
 
 CallRing::Entry& CallRing::add(std::uint32_t gang, const Operation& operation,
                                const Collective& call, std::uint64_t sequence) {
-  Entry& entry = entries_[records_ % entries_.size()];
+  if (records_ == entries_.size() && records_ < options_.capacity) entries_.emplace_back();
+  Entry& entry = entry_of(records_);
   entry.call = call;
   entry.call.sequence_number = sequence;
   entry.label.assign(call.label);
@@ -67,9 +68,8 @@ std::uint64_t CallRing::begin(std::uint32_t gang, const Operation& operation) {
 template <typename Change>
 void CallRing::change_batch(std::uint64_t record, const Change& change) {
   const Lock lock(busy_);
-  const std::uint64_t oldest = records_ - std::min<std::uint64_t>(records_, entries_.size());
-  for (std::uint64_t at = std::max(record, oldest); at < records_; ++at) {
-    Entry& entry = entries_[at % entries_.size()];
+  for (std::uint64_t at = std::max(record, oldest()); at < records_; ++at) {
+    Entry& entry = entry_of(at);
     if (entry.first_of_batch != record) return;
     change(entry);
   }
@@ -101,9 +101,8 @@ std::uint64_t CallRing::last_overdue() const {
   if (options_.runtime == nullptr) return 0;
   const TimePoint now = options_.runtime->now();
   const Lock lock(busy_);
-  const std::uint64_t first = records_ > entries_.size() ? records_ - entries_.size() : 0;
-  for (std::uint64_t record = records_; record-- > first;) {
-    const Entry& entry = entries_[record % entries_.size()];
+  for (std::uint64_t record = records_; record-- > oldest();) {
+    const Entry& entry = entry_of(record);
     if (entry.state != DumpedState::completed && now >= deadline_after(entry.time, entry.timeout))
       return record + 1;
   }
@@ -117,9 +116,8 @@ Dump CallRing::dump(CallTable& calls, ProgramEnd end) const {
     dump.groups.push_back(gang.group);
     dump.groups.back().last_enqueued = static_cast<std::int64_t>(gang.collectives) - 1;
   }
-  const std::uint64_t first = records_ > entries_.size() ? records_ - entries_.size() : 0;
-  for (std::uint64_t record = first; record < records_; ++record) {
-    const Entry& entry = entries_[record % entries_.size()];
+  for (std::uint64_t record = oldest(); record < records_; ++record) {
+    const Entry& entry = entry_of(record);
     Collective call = entry.call;
     call.label = entry.label;
     dump.calls.push_back({.record = entry.record,

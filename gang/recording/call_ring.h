@@ -18,7 +18,8 @@
 namespace gang {
 
 // Shared by the gangs of a rank. Keeps call sites, whose texts must outlive it.
-// Threads: any. Memory is taken once; a call costs tens of nanoseconds, most of them for the time.
+// Threads: any. Memory grows with the calls until the ring is full; then a call costs tens of
+// nanoseconds, most of them for the time.
 class CallRing {
  public:
   struct Options {
@@ -100,9 +101,16 @@ class CallRing {
   Entry& add(std::uint32_t gang, const Operation& operation, const Collective& call,
              std::uint64_t sequence);
 
+  // The oldest record that is left, and the entry of one that is.
+  std::uint64_t oldest() const noexcept { return records_ - entries_.size(); }
+  const Entry& entry_of(std::uint64_t record) const noexcept {
+    return entries_[record % options_.capacity];
+  }
+  Entry& entry_of(std::uint64_t record) noexcept { return entries_[record % options_.capacity]; }
+
   Options options_;
   mutable std::atomic_flag busy_;  // of what follows
-  std::vector<Entry> entries_;     // by record, modulo the capacity
+  std::vector<Entry> entries_;     // by record, modulo the capacity; as many as are left
   std::vector<Gang> gangs_;
   std::uint64_t records_ = 0;
   std::uint64_t messages_ = 0;
