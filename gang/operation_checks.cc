@@ -113,26 +113,52 @@ void check_shaped_chunks(Call call, std::string_view whole_role, const TensorVie
                            whole_role, to_string(whole), size, to_string(chunk), size));
 }
 
+namespace {
+
+// The first entry of `list`, from `first` on, that is not seen at a glance to be like `single`,
+// which is contiguous and on the gang's device, and apart from it.
+std::size_t first_suspect(std::span<const TensorView> list, std::size_t first,
+                          const TensorView& single) noexcept {
+  const Device device = single.device();
+  const DataType type = single.type();
+  const std::int64_t count = single.count();
+  const auto begin = reinterpret_cast<std::uintptr_t>(single.data());
+  const std::size_t last = single.size_bytes() - 1;
+  for (std::size_t i = first; i < list.size(); ++i) {
+    const TensorView& entry = list[i];
+    const auto distance = reinterpret_cast<std::uintptr_t>(entry.data()) - begin;
+    const bool is_good = entry.is_contiguous() && entry.device() == device &&
+                         entry.type() == type && entry.count() == count &&
+                         entry.data() != nullptr && distance + last > 2 * last;
+    if (!is_good) return i;
+  }
+  return list.size();
+}
+
+// Entry `index` of a list, check by check.
+[[gnu::noinline]] void check_entry(Call call, std::string_view role,
+                                   std::span<const TensorView> list, std::size_t index,
+                                   const TensorView& single) {
+  const TensorView& entry = list[index];
+  check_tensor(call, role, entry);
+  check_alike(call, role, entry, single);
+  if (!share_bytes(entry, single)) return;
+  const bool is_own = index == static_cast<std::size_t>(call.gang.rank());
+  if (!is_own || !same_bytes(entry, single))
+    refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "
+                             "identical, for this rank's own entry)",
+                             role, index));
+}
+
+}  // namespace
+
 void check_list(Call call, std::string_view role, std::span<const TensorView> list,
                 const TensorView& single) {
   const auto size = static_cast<std::size_t>(call.gang.size());
-  const auto own = static_cast<std::size_t>(call.gang.rank());
   if (list.size() != size) throw_bad_list(call, role, list.size(), size);
-  const Elements elements = single;
-  const std::size_t bytes = elements.size_bytes();
-  for (std::size_t i = 0; i < size; ++i) {
-    const TensorView& entry = list[i];
-    check_tensor(call, role, entry);
-    check_alike(call, role, entry, single);
-    // Both are of one size.
-    if (are_apart(entry.data(), bytes, elements.data(), bytes)) [[likely]]
-      continue;
-    const bool is_own = i == own && same_bytes(entry, single);
-    if (!is_own && share_bytes(entry, single))
-      refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "
-                               "identical, for this rank's own entry)",
-                               role, i));
-  }
+  for (std::size_t i = first_suspect(list, 0, single); i < size;
+       i = first_suspect(list, i + 1, single))
+    check_entry(call, role, list, i, single);
 }
 
 }  // namespace gang

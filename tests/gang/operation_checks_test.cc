@@ -110,6 +110,52 @@ TEST_F(OperationChecks, ThereAreAsManyChunksAndEntriesAsRanks) {
   EXPECT_TRUE(gang_.sent.empty());
 }
 
+TEST_F(OperationChecks, EachEntryOfAListIsLikeTheOtherOperandAndApartFromIt) {
+  alignas(4) std::array<std::byte, 400> bytes{};
+  const auto at = [&bytes](std::size_t first) {
+    return TensorView(bytes.data() + first, DataType::f32, {2});
+  };
+  constexpr std::size_t input = 100;
+  const std::vector<TensorView> good = {at(0), at(input - 8), at(input + 8), at(200)};
+  gang_.all_gather_to_list(good, at(input));
+  EXPECT_EQ(gang_.sent.size(), 1U);
+  gang_.sent.clear();
+
+  std::byte* const free_memory = bytes.data() + 300;
+  const std::vector<TensorView> bad = {
+      at(input - 7),
+      at(input + 7),
+      at(input - 1),
+      at(input + 1),
+      TensorView(free_memory, DataType::i32, {2}),
+      TensorView(free_memory, DataType::f32, {3}),
+      TensorView(free_memory, DataType::f32, {0}),
+      TensorView(free_memory, DataType::f32, {2}, {DeviceType::cuda, 0}),
+      TensorView(nullptr, DataType::f32, {2})};
+  for (std::size_t place = 0; place < good.size(); ++place)
+    for (const TensorView& entry : bad) {
+      std::vector<TensorView> list = good;
+      list[place] = entry;
+      EXPECT_THROW(gang_.all_gather_to_list(list, at(input)), InvalidArgument)
+          << to_string(entry) << " as entry " << place;
+    }
+  for (std::size_t place = 0; place < good.size(); ++place) {
+    std::vector<TensorView> list = good;
+    list[place] = at(input);
+    if (place == static_cast<std::size_t>(gang_.rank()))
+      EXPECT_NO_THROW(gang_.all_gather_to_list(list, at(input)));
+    else
+      EXPECT_THROW(gang_.all_gather_to_list(list, at(input)), InvalidArgument) << place;
+  }
+  EXPECT_EQ(gang_.sent.size(), 1U);
+}
+
+TEST_F(OperationChecks, EntriesWithoutElementsOverlapNothing) {
+  const TensorView none = view(memory_).slice(3, 0);
+  gang_.all_gather_to_list(std::vector<TensorView>(4, none), none);
+  EXPECT_EQ(gang_.sent.size(), 1U);
+}
+
 TEST_F(OperationChecks, ChunksOfMoreElementsThanCanBeCountedAreRefused) {
   const TensorView chunk(memory_.data(), DataType::u8, {std::int64_t{1} << 62});  // 2^64 in all
   EXPECT_THROW(gang_.all_gather(TensorView(nullptr, DataType::u8, {0}), chunk), InvalidArgument);
