@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -216,6 +217,19 @@ void FakeGang::do_abort() {
   if (!broken_) broken_ = GangErrorKind::aborted;
 }
 
+// Gangs made one after the other share what is equal: each of a million ranks makes the same ones.
+std::shared_ptr<const GangInfo> shared_info(GangInfo info) {
+  struct Last {
+    std::mutex mutex;
+    std::shared_ptr<const GangInfo> info;
+  };
+  static auto* const last = new Last;  // never destroyed: gangs are made while a process ends, too
+  const std::lock_guard lock(last->mutex);
+  if (last->info == nullptr || *last->info != info)
+    last->info = std::make_shared<const GangInfo>(std::move(info));
+  return last->info;
+}
+
 }  // namespace
 
 std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options) {
@@ -227,13 +241,13 @@ std::shared_ptr<Gang> make_fake_gang(const FakeGangOptions& options) {
                           std::to_string(options.rank) + "; must be 0 to " +
                           std::to_string(options.size - 1));
   check_timeout("fake gang " + options.name, options.timeout);
-  auto info = std::make_shared<GangInfo>();
-  info->name = options.name;
-  info->device = options.device;
-  info->timeout = options.timeout;
-  info->backend = "fake";
-  info->size = options.size;
-  return std::make_shared<FakeGang>(std::move(info), options.rank);
+  return std::make_shared<FakeGang>(shared_info({.name = options.name,
+                                                 .root_ranks = {},
+                                                 .device = options.device,
+                                                 .timeout = options.timeout,
+                                                 .backend = "fake",
+                                                 .size = options.size}),
+                                    options.rank);
 }
 
 }  // namespace gang

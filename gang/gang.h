@@ -28,6 +28,8 @@ struct GangInfo {
   Duration timeout = default_timeout;
   std::string backend;  // "sim", "fake", ...
   int size = 1;         // root_ranks.size(); root_ranks is empty where members are imaginary (fake)
+
+  friend bool operator==(const GangInfo&, const GangInfo&) = default;
 };
 
 // "dp[0,2]", "dp[0-1022:2]", "root[0-7]": the name and the members as root ranks, cut off with

@@ -36,6 +36,26 @@ TEST(FakeGang, HasTheOptionsItWasMadeWith) {
   EXPECT_TRUE(gang->info().root_ranks.empty());
 }
 
+TEST(FakeGang, ThoseMadeAlikeShareWhatTheyAre) {
+  const auto first = make_fake_gang({.rank = 0, .size = 2, .name = "sdp"});
+  const auto same = make_fake_gang({.rank = 1, .size = 2, .name = "sdp"});
+  EXPECT_EQ(&same->info(), &first->info());
+  EXPECT_EQ(same->rank(), 1);
+  const FakeGangOptions others[] = {{.size = 2, .name = "rdp"},
+                                    {.size = 3, .name = "sdp"},
+                                    {.size = 2, .device = {DeviceType::cuda, 1}, .name = "sdp"},
+                                    {.size = 2, .name = "sdp", .timeout = 3s}};
+  for (const FakeGangOptions& options : others) {
+    const auto other = make_fake_gang(options);
+    EXPECT_EQ(other->info(), (GangInfo{.name = options.name,
+                                       .root_ranks = {},
+                                       .device = options.device,
+                                       .timeout = options.timeout,
+                                       .backend = "fake",
+                                       .size = options.size}));
+  }
+}
+
 TEST(FakeGang, SizesRanksAndTimeoutsOutOfRangeAreRefused) {
   EXPECT_THROW(make_fake_gang({.size = 0}), InvalidArgument);
   EXPECT_THROW(make_fake_gang({.size = -1}), InvalidArgument);
