@@ -38,9 +38,11 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
                              std::size_t expected_tasks)
     : runner_(runner), exception_state_(abi::__cxa_get_globals()), locals_(&rank_locals_place()) {
   constexpr std::size_t most_kept = 1024;
+  constexpr std::size_t most_cold = 32'768;  // for fewer stacks a thread is not worth its while
   if (expected_tasks > most_kept) {
     own_pool_ = std::make_unique<StackPool>(stack_bytes);
-    own_pool_->reserve(expected_tasks);
+    const StackRow row = own_pool_->reserve(expected_tasks);
+    if (expected_tasks > most_cold) warmer_ = std::make_unique<ParallelWarmer>(row);
   }
   pool_ = own_pool_ ? own_pool_.get() : &pool_of_this_thread(stack_bytes);
   // Small worlds stay in the caches anyway.
@@ -50,6 +52,7 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
 }
 
 FiberSwitcher::~FiberSwitcher() {
+  warmer_.reset();
   if (!has_left_behind_ || own_pool_ == nullptr) return;
   LeftPools& left = left_behind_for_good();
   const std::lock_guard lock(left.mutex);
@@ -65,6 +68,7 @@ void FiberSwitcher::leave_behind(Task& from, Task& to) {
 void FiberSwitcher::prepare(Task& task) {
   prepared_ = &task;
   prepared_stack_ = pool_->take();
+  if (warmer_ != nullptr) warmer_->note_taken();
   task.resume_point = boost::context::detail::make_fcontext(
       prepared_stack_, pool_->stack_bytes(), [](boost::context::detail::transfer_t from) {
         auto& switcher = *static_cast<FiberSwitcher*>(from.data);

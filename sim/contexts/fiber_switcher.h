@@ -10,6 +10,7 @@
 
 #include "gang/recycled.h"
 #include "sim/contexts/context_switcher.h"
+#include "sim/contexts/parallel_warmer.h"
 #include "sim/contexts/stack_pool.h"
 #include "sim/state/rank_state.h"
 
@@ -118,6 +119,7 @@ class FiberSwitcher final : public ContextSwitcher, public Recycled<FiberSwitche
   void* exception_state_;
   RankLocals** locals_;  // of that thread, where those of the running task belong
   std::unique_ptr<StackPool> own_pool_;
+  std::unique_ptr<ParallelWarmer> warmer_;  // of its stacks, in very large worlds
   StackPool* pool_ = nullptr;
   // Where the stack of each switched-out task ends; before it has begun, any place.
   std::vector<const std::byte*> frames_;

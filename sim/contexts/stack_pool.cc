@@ -22,7 +22,7 @@ StackPool::~StackPool() {
   for (const Mapping& mapping : mappings_) ::munmap(mapping.base, mapping.bytes);
 }
 
-void StackPool::reserve(std::size_t count) {
+StackRow StackPool::reserve(std::size_t count) {
   const bool guarded = made_ + count <= most_guarded;
   const std::size_t stride = stack_bytes_ + (guarded ? page_bytes() : 0);
   const std::size_t bytes = stride * count;
@@ -40,6 +40,7 @@ void StackPool::reserve(std::size_t count) {
     free_.push_back(stack + stride);
   }
   made_ += count;
+  return {.base = low, .stride = stride, .count = count};
 }
 
 void* StackPool::take() {

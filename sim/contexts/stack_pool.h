@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/contexts/parallel_warmer.h"
+
 namespace gang::sim {
 
 // Stacks of one size, cut from large mappings, reused after return. Only pages that are touched
@@ -23,8 +25,8 @@ class StackPool {
 
   std::size_t stack_bytes() const noexcept { return stack_bytes_; }
 
-  // Makes `count` further stacks in one mapping. Throws std::bad_alloc.
-  void reserve(std::size_t count);
+  // Makes `count` further stacks in one mapping, which are taken first. Throws std::bad_alloc.
+  StackRow reserve(std::size_t count);
 
   // The high end of a stack (stacks grow down). Throws std::bad_alloc.
   void* take();
