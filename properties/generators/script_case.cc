@@ -183,6 +183,33 @@ bool has_pairs(const ScriptCase& script) {
   });
 }
 
+int perform_whatever_fails(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair,
+                           CallSite site) {
+  try {
+    return perform(call, rank, pair, site);
+  } catch (const GangError&) {
+    return 0;
+  }
+}
+
+// The program of a rank. Nothing here is there to be unwound, and nothing is caught to be thrown
+// again: either would cost more than the calls, in each of the many runs that end within one.
+void run_calls(const ScriptCase& script, sim::SimulatedRank& rank, Gang& pair) {
+  std::uint32_t line = 0;
+  int seen = 0;
+  for (const ScriptedCall& call : script.calls[static_cast<std::size_t>(rank.rank())]) {
+    const CallSite site =
+        CallSite::at("script", 10 * static_cast<std::uint32_t>(rank.rank()) + ++line);
+    seen += script.handles_errors ? perform_whatever_fails(call, rank, pair, site)
+                                  : perform(call, rank, pair, site);
+  }
+  if (!script.ends_by_what_it_saw) return;
+  if (script.backend != sim::SimulatedBackend::sim)
+    rank.runtime().sleep_for(std::chrono::hours(seen));
+  else if (seen % 2 == 1)
+    rank.root()->barrier({}, CallSite::at("script", 1000));
+}
+
 }  // namespace
 
 sim::SimulationOptions options_of(const ScriptCase& script) {
@@ -199,23 +226,9 @@ sim::SimulationOptions options_of(const ScriptCase& script) {
 
 sim::RankProgram program_of(const ScriptCase& script) {
   return [&script, has_pairs = has_pairs(script)](sim::SimulatedRank& rank) {
-    const auto pair = has_pairs ? rank.root()->split({.color = rank.rank() / 2}) : rank.root();
-    std::uint32_t line = 0;
-    int seen = 0;
-    for (const ScriptedCall& call : script.calls[static_cast<std::size_t>(rank.rank())]) {
-      const CallSite site =
-          CallSite::at("script", 10 * static_cast<std::uint32_t>(rank.rank()) + ++line);
-      try {
-        seen += perform(call, rank, *pair, site);
-      } catch (const GangError&) {
-        if (!script.handles_errors) throw;
-      }
-    }
-    if (!script.ends_by_what_it_saw) return;
-    if (script.backend != sim::SimulatedBackend::sim)
-      rank.runtime().sleep_for(std::chrono::hours(seen));
-    else if (seen % 2 == 1)
-      rank.root()->barrier({}, CallSite::at("script", 1000));
+    if (!has_pairs) return run_calls(script, rank, *rank.root());
+    const auto pair = rank.root()->split({.color = rank.rank() / 2});
+    run_calls(script, rank, *pair);
   };
 }
 

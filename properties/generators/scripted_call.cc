@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -72,18 +73,17 @@ int receive_in_tries(sim::SimulatedRank& rank, int peer, const ScriptedCall& cal
   return in_vain;
 }
 
-void start_two_reductions(Gang& root, Gang& pair, std::vector<std::int32_t>& values,
-                          CallSite site) {
-  std::vector<std::int32_t> of_all = values;
+void start_two_reductions(Gang& root, Gang& pair, std::span<std::int32_t> values, CallSite site) {
+  std::vector<std::int32_t> of_all(values.begin(), values.end());
   Work on_pair = pair.start_all_reduce(view(values), ReduceOperation::sum, {}, site);
   Work on_all = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
   on_pair.wait();
   on_all.wait();
 }
 
-void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::vector<std::int32_t>& values,
+void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::span<std::int32_t> values,
                            CallSite site) {
-  std::vector<std::int32_t> of_all = values;
+  std::vector<std::int32_t> of_all(values.begin(), values.end());
   const auto thread = rank.runtime().start_thread(
       "pair", [&] { pair.all_reduce(view(values), ReduceOperation::sum, {}, site); });
   rank.root()->all_reduce(view(of_all), ReduceOperation::sum, {}, site);
@@ -91,9 +91,8 @@ void reduce_in_two_threads(sim::SimulatedRank& rank, Gang& pair, std::vector<std
 }
 
 // Returns what depends on whose message came last.
-int gather_behind_reduction(Gang& root, int peer, std::vector<std::int32_t>& values,
-                            CallSite site) {
-  std::vector<std::int32_t> of_all = values;
+int gather_behind_reduction(Gang& root, int peer, std::span<std::int32_t> values, CallSite site) {
+  std::vector<std::int32_t> of_all(values.begin(), values.end());
   Work work = root.start_all_reduce(view(of_all), ReduceOperation::sum, {}, site);
   int last = 0;
   if (root.rank() != peer)
@@ -130,7 +129,10 @@ bool wait_for_signal(Runtime& runtime, int after) {
 int perform(const ScriptedCall& call, sim::SimulatedRank& rank, Gang& pair, CallSite site) {
   Gang& root = *rank.root();
   const int peer = call.peer % root.size();
-  std::vector<std::int32_t> values(static_cast<std::size_t>(call.count), root.rank());
+  // Not a vector: most runs of an exploration may end within a call, and unwind what it has.
+  std::array<std::int32_t, ScriptedCall::most> memory;
+  memory.fill(root.rank());
+  const std::span<std::int32_t> values(memory.data(), static_cast<std::size_t>(call.count));
   switch (call.kind) {
     case Kind::barrier:
       root.barrier({}, site);

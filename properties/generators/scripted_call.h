@@ -31,6 +31,8 @@ enum class ScriptedKind : std::uint8_t {
 };
 
 struct ScriptedCall {
+  static constexpr int most = 4;  // of `count`
+
   ScriptedKind kind = ScriptedKind::barrier;
   int peer = 0;  // modulo the world
   int tag = 0;

@@ -41,6 +41,23 @@ void check_buffers(World& world, const MatchSlot& slot) {
     if (member->guard != nullptr) member->guard->check_shared(world);
 }
 
+// The error of an operation that has failed, which reaches its rank now.
+GangError failure_of(World& world, const PendingOperation& pending) {
+  const GangState& gang = *pending.gang;
+  world.diagnosis.failure_reaches(pending);
+  pending.task->rank->last_failure = gang.broken;
+  GangFailure failure;
+  failure.kind = gang.broken->kind;
+  failure.gang = gang.label();
+  failure.rank = pending.member;
+  failure.operation = pending.call();
+  failure.operation.label = {};
+  failure.elapsed = world.engine.now() - pending.posted_at;
+  failure.ranks_at_fault = gang.broken->ranks_at_fault;
+  failure.reason = gang.broken->reason;
+  return GangError(std::move(failure), *gang.info);
+}
+
 }  // namespace
 
 Matching::Matching(World& world)
@@ -300,20 +317,7 @@ void Matching::rank_gone(int root_rank) {
   for (GangState* gang : std::vector(shrinking_)) leave_shrinking(world_, *gang, root_rank);
 }
 
-void Matching::throw_failure(const PendingOperation& pending) {
-  const GangState& gang = *pending.gang;
-  world_.diagnosis.failure_reaches(pending);
-  pending.task->rank->last_failure = gang.broken;
-  GangFailure failure;
-  failure.kind = gang.broken->kind;
-  failure.gang = gang.label();
-  failure.rank = pending.member;
-  failure.operation = pending.call();
-  failure.operation.label = {};
-  failure.elapsed = engine_.now() - pending.posted_at;
-  failure.ranks_at_fault = gang.broken->ranks_at_fault;
-  failure.reason = gang.broken->reason;
-  throw GangError(std::move(failure), *gang.info);
-}
+// Has nothing of its own that the exception would have to destroy on its way.
+void Matching::throw_failure(const PendingOperation& pending) { throw failure_of(world_, pending); }
 
 }  // namespace gang::sim
