@@ -44,15 +44,15 @@ struct Pair {
   double ratio() const { return ns / reference_ns; }
 };
 
-// `measure` measures both in turn; the pair with the median ratio counts.
-Measurement measure_pairs(double bar, std::string text,
+// `measure` measures both in turn; the pair with the median ratio counts. `missing`: what to do
+// where it cannot.
+Measurement measure_pairs(double bar, std::string text, std::string missing,
                           const std::function<std::optional<Pair>()>& measure) {
   constexpr int pairs = 3;
   std::vector<Pair> measured;
   for (int i = 0; i < pairs; ++i) {
     const std::optional<Pair> pair = measure();
-    if (!pair)
-      return {std::move(text), "build gangsim_benchmarks (with libgloo-dev)", std::nullopt};
+    if (!pair) return {std::move(text), std::move(missing), std::nullopt};
     measured.push_back(*pair);
   }
   std::ranges::sort(measured, {}, &Pair::ratio);
@@ -65,7 +65,8 @@ Measurement measure_pairs(double bar, std::string text,
 
 Measurement measure_against_floor(const FloorCase& work, const RunCase& runner) {
   std::string text = fmt::format("{:.2f} x floor", work.bar);
-  return measure_pairs(work.bar, std::move(text), [&]() -> std::optional<Pair> {
+  std::string missing = "build gangsim_benchmarks (with libgloo-dev)";
+  return measure_pairs(work.bar, std::move(text), std::move(missing), [&]() -> std::optional<Pair> {
     const auto floor = runner(work.floor);
     const auto ours = runner(work.ours);
     if (!floor || !ours) return std::nullopt;
@@ -75,7 +76,7 @@ Measurement measure_against_floor(const FloorCase& work, const RunCase& runner) 
 }
 
 Measurement measure_against_all_reduce(const std::string& kind, const TimeOfKind& time_of) {
-  return measure_pairs(1.5, "1.50 x", [&]() -> std::optional<Pair> {
+  return measure_pairs(1.5, "1.50 x", "build gangsim_benchmarks", [&]() -> std::optional<Pair> {
     const auto all_reduce = time_of("all_reduce");
     const auto ours = time_of(kind);
     if (!all_reduce || !ours) return std::nullopt;
