@@ -52,7 +52,6 @@ FiberSwitcher::FiberSwitcher(TaskRunner& runner, std::size_t stack_bytes,
 }
 
 FiberSwitcher::~FiberSwitcher() {
-  warmer_.reset();
   if (!has_left_behind_ || own_pool_ == nullptr) return;
   LeftPools& left = left_behind_for_good();
   const std::lock_guard lock(left.mutex);

@@ -18,8 +18,8 @@ struct StackRow {
 // at its first touch. Half of that can be done on another processor: from the last stack on, until
 // the run, which begins with the first, has come to meet it. Nothing but time depends on it.
 //
-// Has an OS thread until then, which the destructor stops. Where there is one processor only, or
-// where the kernel cannot (Linux before 5.14), it does nothing.
+// Has an OS thread until then, which the destructor stops. Where there is one processor only, where
+// no thread can be had, or where the kernel cannot (Linux before 5.14), it does nothing.
 class ParallelWarmer {
  public:
   explicit ParallelWarmer(const StackRow& row);

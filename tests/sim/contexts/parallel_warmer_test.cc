@@ -1,9 +1,11 @@
 #include "sim/contexts/parallel_warmer.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -101,6 +103,23 @@ TEST(ParallelWarmer, StopsWhenItIsDestroyed) {
   }
   EXPECT_FALSE(stacks.has_memory(0));
 }
+
+// A sanitizer's own memory is more than any limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ParallelWarmerDeathTest, IsNotNeeded) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Stacks stacks(100);
+  const auto warm_without_threads = [&stacks] {
+    const rlimit little{.rlim_cur = 1 << 20, .rlim_max = RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_AS, &little) != 0) std::_Exit(1);
+    {
+      const ParallelWarmer warmer(stacks.row());
+    }
+    std::_Exit(stacks.has_memory(0) ? 2 : 0);
+  };
+  EXPECT_EXIT(warm_without_threads(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace gang::sim
