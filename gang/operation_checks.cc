@@ -116,7 +116,7 @@ void check_shaped_chunks(Call call, std::string_view whole_role, const TensorVie
 namespace {
 
 // The first entry of `list`, from `first` on, that is not seen at a glance to be like `single`,
-// which is contiguous and on the gang's device, and apart from it.
+// which is contiguous and on the gang's device, and apart from it: what is empty is not.
 std::size_t first_suspect(std::span<const TensorView> list, std::size_t first,
                           const TensorView& single) noexcept {
   const Device device = single.device();
@@ -126,6 +126,8 @@ std::size_t first_suspect(std::span<const TensorView> list, std::size_t first,
   const std::size_t last = single.size_bytes() - 1;
   for (std::size_t i = first; i < list.size(); ++i) {
     const TensorView& entry = list[i];
+    // Those of one size are apart if neither begins before the end of the other: `distance` is
+    // then in neither [0, last] nor, around the address space, [-last, 0].
     const auto distance = reinterpret_cast<std::uintptr_t>(entry.data()) - begin;
     const bool is_good = entry.is_contiguous() && entry.device() == device &&
                          entry.type() == type && entry.count() == count &&

@@ -1,6 +1,7 @@
 // The last calls of one rank, in a ring, as Flight Recorder keeps them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +64,7 @@ class CallRing {
   virtual void gang_broke() noexcept {}
 
  private:
-  // Held for some nanoseconds.
+  // Held for some nanoseconds; for microseconds where the ring grows.
   class Lock {
    public:
     explicit Lock(std::atomic_flag& flag) noexcept : flag_(flag) {
@@ -102,7 +103,9 @@ class CallRing {
              std::uint64_t sequence);
 
   // The oldest record that is left, and the entry of one that is.
-  std::uint64_t oldest() const noexcept { return records_ - entries_.size(); }
+  std::uint64_t oldest() const noexcept {
+    return records_ - std::min<std::uint64_t>(records_, entries_.size());
+  }
   const Entry& entry_of(std::uint64_t record) const noexcept {
     return entries_[record % options_.capacity];
   }
@@ -110,7 +113,7 @@ class CallRing {
 
   Options options_;
   mutable std::atomic_flag busy_;  // of what follows
-  std::vector<Entry> entries_;     // by record, modulo the capacity; as many as are left
+  std::vector<Entry> entries_;     // by record, modulo the capacity; made when first used
   std::vector<Gang> gangs_;
   std::uint64_t records_ = 0;
   std::uint64_t messages_ = 0;

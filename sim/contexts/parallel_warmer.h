@@ -5,14 +5,9 @@
 #include <cstddef>
 #include <thread>
 
-namespace gang::sim {
+#include "sim/contexts/stack_pool.h"
 
-// `count` stacks of a mapping, taken from the lowest on; stacks grow down.
-struct StackRow {
-  std::byte* base = nullptr;
-  std::size_t stride = 0;  // bytes from one stack to the next, whole pages
-  std::size_t count = 0;
-};
+namespace gang::sim {
 
 // In a large world most of the time of a start is the kernel's, which clears a page for each stack
 // at its first touch. Half of that can be done on another processor: from the last stack on, until

@@ -4,9 +4,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/contexts/parallel_warmer.h"
-
 namespace gang::sim {
+
+// `count` stacks of a mapping, taken from the lowest on; stacks grow down.
+struct StackRow {
+  std::byte* base = nullptr;
+  std::size_t stride = 0;  // bytes from one stack to the next, whole pages
+  std::size_t count = 0;
+};
 
 // Stacks of one size, cut from large mappings, reused after return. Only pages that are touched
 // cost memory. While few stacks exist each has an inaccessible page below it, so that an overflow
