@@ -45,8 +45,9 @@ void Gang::abort() {
 void Gang::close() {
   if (closed_) return;
   closed_ = true;
-  for (const std::weak_ptr<Gang>& weak : std::exchange(children_, {}))
-    if (const std::shared_ptr<Gang> child = weak.lock()) child->close();
+  if (const auto children = std::exchange(children_, nullptr))
+    for (const std::weak_ptr<Gang>& weak : *children)
+      if (const std::shared_ptr<Gang> child = weak.lock()) child->close();
   do_close();
 }
 
@@ -54,8 +55,10 @@ Received Gang::run_on(Gang& gang, Operation& operation) {
   const Received received = gang.do_run(operation);
   if (operation.extras->created == nullptr || *operation.extras->created == nullptr)
     return received;
+  if (gang.children_ == nullptr)
+    gang.children_ = std::make_unique<std::vector<std::weak_ptr<Gang>>>();
   // Expired children are dropped when room is needed: a gang that makes many stays small.
-  std::vector<std::weak_ptr<Gang>>& children = gang.children_;
+  std::vector<std::weak_ptr<Gang>>& children = *gang.children_;
   if (children.size() == children.capacity()) {
     std::erase_if(children, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
     if (children.empty()) children.reserve(4);

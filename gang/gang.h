@@ -65,7 +65,7 @@ std::string default_child_name(const GangInfo& parent, std::uint64_t index);
 // Threads: one thread at a time per gang; different gangs may be used from different threads.
 // Ownership: a resource, held by shared_ptr; the destructor closes it. (A backend's own destructor
 // releases what do_close would have released: ~Gang cannot call a backend's functions.)
-class Gang : public std::enable_shared_from_this<Gang> {
+class Gang {
  public:
   Gang(const Gang&) = delete;
   Gang& operator=(const Gang&) = delete;
@@ -325,7 +325,7 @@ class Gang : public std::enable_shared_from_this<Gang> {
   std::shared_ptr<Gang> create(Operation operation, OperationExtras extras);
 
   std::shared_ptr<const GangInfo> info_;
-  std::vector<std::weak_ptr<Gang>> children_;
+  std::unique_ptr<std::vector<std::weak_ptr<Gang>>> children_;  // null until the first
   std::int32_t rank_;
   bool closed_ = false;
 };

@@ -112,7 +112,9 @@ TensorView bytes_of(void* data, std::size_t size) {
   return {data, DataType::u8, Shape::vector(static_cast<std::int64_t>(size))};
 }
 
-class ValidatingGang final : public ForwardingGang, private ValidatedGang {
+class ValidatingGang final : public ForwardingGang,
+                             public std::enable_shared_from_this<ValidatingGang>,
+                             private ValidatedGang {
  public:
   ValidatingGang(std::shared_ptr<Gang> inner, std::shared_ptr<Gang> side,
                  std::shared_ptr<CompletionBoard> board,

@@ -11,6 +11,7 @@
 #include "sim/engine/engine.h"
 #include "sim/matching/matching.h"
 #include "sim/matching/noted_steps.h"
+#include "sim/matching/sim_gang.h"
 #include "sim/recording/trace_recorder.h"
 #include "sim/report/report.h"
 #include "sim/state/pending_operation.h"
@@ -81,7 +82,8 @@ void ObservedGang::abandon(RankState& owner) {
   finding.gang = state_->gang_label();
   finding.message = fmt::format("An exception made rank {} let go of {} while others used it.",
                                 owner.rank, state_->label());
-  if (owner.last_call.gang != nullptr) finding.location = location_of(owner.last_call.call_site);
+  if (const LastCall last = last_call_of(owner); last.gang != nullptr)
+    finding.location = location_of(last.call_site);
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->finding_if_fatal = std::make_shared<const Finding>(std::move(finding));
@@ -93,7 +95,7 @@ void ObservedGang::abandon(RankState& owner) {
 void ObservedGang::note(const Collective& call) {
   World& world = observation_.world;
   ++world.counts.rank_operations;
-  LastCall& last = world.engine.current().rank->last_call;
+  LastCall& last = world.engine.current().rank->make_noted_call().call;
   last.kind = call.kind;
   last.sequence_number = call.sequence_number;
   last.call_site = call.call_site;
@@ -267,7 +269,7 @@ void ObservedGang::do_abort() {
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::aborted;
     cause->aborted_by = state_->root_rank_of(rank());
-    cause->aborted_after = world.engine.current().rank->last_call;
+    cause->aborted_after = last_call_of(*world.engine.current().rank);
     if (state_->broken == nullptr) state_->broken = std::move(cause);
   }
   ForwardingGang::do_abort();

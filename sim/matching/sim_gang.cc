@@ -14,15 +14,20 @@
 #include "sim/state/world.h"
 
 namespace gang::sim {
+namespace {
+
+std::uint64_t noted_at(const RankState& rank) noexcept {
+  return rank.noted_call != nullptr ? rank.noted_call->at : 0;
+}
+
+}  // namespace
 
 SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner)
     : Gang(state->info, rank),
       is_refused_(owner.incarnation > 0),
-      world_(&world),
       carrier_(static_cast<const TerminationTarget*>(&world.engine.ends())),
       state_(std::move(state)),
-      next_sequence_(state_->first_sequence),
-      owner_(&owner) {
+      next_sequence_(state_->first_sequence) {
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
   owner.gangs = this;
@@ -30,32 +35,38 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
 
 SimGang::~SimGang() {
   close();
-  if (world_ == nullptr) return;
-  const Engine::Guard guard(world_->engine);
-  (previous_ != nullptr ? previous_->next_ : owner_->gangs) = next_;
+  if (state_ == nullptr) return;
+  Engine& engine = state_->world->engine;
+  const Engine::Guard guard(engine);
+  RankState& owner = this->owner();
+  (previous_ != nullptr ? previous_->next_ : owner.gangs) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  if (last_called_at() > owner_->last_called_at) {
-    owner_->last_call = last_call();
-    owner_->last_called_at = last_called_at();
+  if (last_called_at() > noted_at(owner)) {
+    NotedCall& noted = owner.make_noted_call();
+    noted.call = last_call();
+    noted.at = last_called_at();
   }
-  if (!world_->engine.is_over()) {
+  if (!engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
       state_->note_departure({rank(), next_sequence_, last_collective_.call_site});
-    if (std::uncaught_exceptions() > 0) owner_->make_rare().abandoned.push_back(state_);
+    if (std::uncaught_exceptions() > 0) owner.make_rare().abandoned.push_back(state_);
   }
   state_.reset();  // under the guard
 }
 
 void SimGang::detach() noexcept {
-  world_ = nullptr;
   carrier_ = this;  // which no thread has for its target
   state_.reset();
 }
 
 World& SimGang::world() const {
   if (carrier_ != termination_target) [[unlikely]]
-    world_ == nullptr ? throw_ended(name()) : throw_foreign_thread(name());
-  return *world_;
+    state_ == nullptr ? throw_ended(name()) : throw_foreign_thread(name());
+  return *state_->world;
+}
+
+RankState& SimGang::owner() const noexcept {
+  return state_->world->rank(state_->root_rank_of(rank()));
 }
 
 void SimGang::number(World& world, Operation& operation) {
@@ -64,23 +75,28 @@ void SimGang::number(World& world, Operation& operation) {
   const auto note = [&](CallNote& last) {
     last.at = world.matching.next_call();
     last.call_site = call.call_site;
-    last.kind = call.kind;
   };
   if (!is_point_to_point(call.kind)) [[likely]] {
     call.sequence_number = next_sequence_++;
     note(last_collective_);
+    last_collective_kind_ = call.kind;
   } else {
     if (messages_ == nullptr) messages_ = std::make_unique<Messages>();
     call.sequence_number = messages_->next++;
     note(messages_->last);
+    messages_->last_kind = call.kind;
   }
 }
 
 LastCall SimGang::last_call() const {
-  const CallNote& note = last_note();
-  return {.kind = note.kind,
-          .sequence_number = next_number(note.kind) - 1,
-          .call_site = note.call_site,
+  if (is_message_last())
+    return {.kind = messages_->last_kind,
+            .sequence_number = messages_->next - 1,
+            .call_site = messages_->last.call_site,
+            .gang = state_->info};
+  return {.kind = last_collective_kind_,
+          .sequence_number = next_sequence_ - 1,
+          .call_site = last_collective_.call_site,
           .gang = state_->info};
 }
 
@@ -101,15 +117,15 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
       note_end_of_call(world, pending, has_ended);
   const Received& received = world.matching.take<is_plain>(pending);
   if constexpr (!is_plain)
-    if (owner_->works != nullptr) [[unlikely]]
-      SimWork::note_waited_by_order(world, owner_->works);
+    if (SimWork* const works = pending.task->rank->works; works != nullptr) [[unlikely]]
+      SimWork::note_waited_by_order(world, works);
   return received;
 }
 
 // In explored schedules the return of a call is a step of its own where other contexts of the rank
 // could call meanwhile, whether the operation had to be waited for or not.
 void SimGang::note_end_of_call(World& world, PendingOperation& pending, bool had_ended) {
-  if (owner_->has_threads && had_ended && world.engine.choices().looks_at_once()) {
+  if (pending.task->rank->has_threads && had_ended && world.engine.choices().looks_at_once()) {
     user_ = pending.task;
     world.engine.scheduling_point();
     world.engine.check_running();
@@ -160,7 +176,7 @@ bool SimGang::post(World& world, PendingOperation& pending) {
 
 // Counts the call if it passes unharmed.
 bool SimGang::counts_towards_faults(World& world) const noexcept {
-  return is_refused_ || !world.interference->passes_unharmed(owner_->rank);
+  return is_refused_ || !world.interference->passes_unharmed(state_->root_rank_of(rank()));
 }
 
 CallFaults SimGang::faults_before(World& world, Operation& operation) {
@@ -247,7 +263,7 @@ std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const Cal
     world.interference->refuse(world.engine.current(), *state_, rank(), call);
   }
   ChildSeat seat = shrink_gang(world, *state_, rank(), options, call_site);
-  auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, *owner_);
+  auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, owner());
   gang->set_made_at(call_site);
   return gang;
 }
@@ -262,7 +278,7 @@ void SimGang::do_abort() {
   cause->kind = GangErrorKind::aborted;
   cause->aborted_by = state_->root_rank_of(rank());
   cause->reason = "rank " + std::to_string(cause->aborted_by) + " aborted the gang";
-  cause->aborted_after = last_call_of(*owner_);
+  cause->aborted_after = last_call_of(owner());
   world.matching.break_gang(*state_, std::move(cause));
 }
 
@@ -276,13 +292,14 @@ std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank) {
 
 LastCall last_call_of(const RankState& rank) {
   const SimGang* last_called = nullptr;
-  std::uint64_t last_called_at = rank.last_called_at;
+  std::uint64_t last_called_at = noted_at(rank);
   for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank()) {
     if (gang->last_called_at() <= last_called_at) continue;
     last_called = gang;
     last_called_at = gang->last_called_at();
   }
-  return last_called != nullptr ? last_called->last_call() : rank.last_call;
+  if (last_called != nullptr) return last_called->last_call();
+  return rank.noted_call != nullptr ? rank.noted_call->call : LastCall();
 }
 
 void detach_gangs(RankState& rank) noexcept {

@@ -27,7 +27,9 @@ class SimGang final : public Gang {
   // The last operation called on this handle, and the run-wide number of that call; 0 if there was
   // none.
   LastCall last_call() const;
-  std::uint64_t last_called_at() const noexcept { return last_note().at; }
+  std::uint64_t last_called_at() const noexcept {
+    return is_message_last() ? messages_->last.at : last_collective_.at;
+  }
 
   // The call by which this rank made the gang; line 0 for a root gang, which no call makes.
   const CallSite& made_at() const noexcept { return made_at_; }
@@ -49,18 +51,18 @@ class SimGang final : public Gang {
   struct CallNote {
     std::uint64_t at = 0;
     CallSite call_site;
-    OperationKind kind = OperationKind::barrier;
   };
 
   // Only for handles that send or receive, which most do not.
   struct Messages : Recycled<Messages> {
     std::uint64_t next = 0;
     CallNote last;
+    OperationKind last_kind = OperationKind::send;
   };
 
-  const CallNote& last_note() const noexcept {
-    return messages_ != nullptr && messages_->last.at > last_collective_.at ? messages_->last
-                                                                            : last_collective_;
+  RankState& owner() const noexcept;
+  bool is_message_last() const noexcept {
+    return messages_ != nullptr && messages_->last.at > last_collective_.at;
   }
   std::uint64_t next_number(OperationKind kind) const noexcept {
     if (!is_point_to_point(kind)) return next_sequence_;
@@ -89,15 +91,15 @@ class SimGang final : public Gang {
                                                std::shared_ptr<SimWork>& work);
   [[gnu::noinline]] Work start_under_faults(World& world, Operation& operation);
 
-  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows; in Gang's padding
-  // Fields that every call touches come first, on as few cache lines as possible.
-  World* world_;         // null after the run
+  // Each rank holds several, in worlds of a million: nothing is kept here that another place tells.
+  // The first two are in Gang's padding; what every call touches comes next.
+  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows
+  OperationKind last_collective_kind_ = OperationKind::barrier;
   const void* carrier_;  // the TerminationTarget whose threads may call; none after the run
-  std::shared_ptr<GangState> state_;
+  std::shared_ptr<GangState> state_;  // null after the run
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
   const Task* user_ = nullptr;  // the context that is blocked in a call
-  RankState* owner_;
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
   std::unique_ptr<Messages> messages_;  // null until the first

@@ -224,8 +224,8 @@ struct GangState {
 
   // gang_label_of(*info), computed once in O(members), and its text.
   const GangLabel& gang_label() const {
-    if (label_.empty()) label_ = gang_label_of(*info);
-    return label_;
+    if (label_ == nullptr) label_ = std::make_unique<const GangLabel>(gang_label_of(*info));
+    return *label_;
   }
   std::string label() const { return to_string(gang_label()); }
 
@@ -261,7 +261,7 @@ struct GangState {
   [[gnu::noinline]] static void drop_children(MatchSlot& slot);
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
-  mutable GangLabel label_;
+  mutable std::unique_ptr<const GangLabel> label_;  // null until the first asks for it
   mutable std::uint64_t key_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "gang/call_site.h"
 #include "gang/operation_kind.h"
 #include "gang/rank_locals.h"
+#include "gang/recycled.h"
 #include "sim/state/process_death.h"
 #include "sim/state/task.h"
 
@@ -34,6 +35,13 @@ struct LastCall {
   std::shared_ptr<const GangInfo> gang;  // null: there was none
 };
 
+// The last call of a rank that none of its listed gangs tells of: on one that it has dropped, or on
+// one of a foreign backend.
+struct NotedCall : Recycled<NotedCall> {
+  LastCall call;
+  std::uint64_t at = 0;  // SimGang::last_called_at
+};
+
 // What only a few ranks need.
 struct RareRankState {
   std::vector<std::shared_ptr<WorkState>> detached;  // works that the program has let go of
@@ -53,9 +61,7 @@ struct RankState {
   SimWork* works = nullptr;  // likewise for its works
   std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
   std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
-  // The last call on any dropped gang, and its time (SimGang::last_called_at).
-  LastCall last_call;
-  std::uint64_t last_called_at = 0;
+  std::unique_ptr<NotedCall> noted_call;                  // null if there was none
   std::int32_t rank = 0;
   bool has_returned = false;      // its program is over, normally or not
   bool has_failed = false;        // it ended with an exception, or its process did not end well
@@ -72,6 +78,12 @@ struct RankState {
   RareRankState& make_rare() {
     if (rare_ == nullptr) rare_ = std::make_unique<RareRankState>();
     return *rare_;
+  }
+
+  // For writing; made on first use.
+  NotedCall& make_noted_call() {
+    if (noted_call == nullptr) noted_call = std::make_unique<NotedCall>();
+    return *noted_call;
   }
 
   // How a program that has failed ended: "was killed by signal 9".
