@@ -52,9 +52,10 @@ struct ChildSeat {
   int rank = 0;
 };
 
-// A value small enough to be stored in the slot instead of in the member's memory.
+// A value small enough to be stored in the slot instead of in the member's memory; aligned for any
+// element.
 inline constexpr std::size_t inline_bytes = 16;
-struct alignas(inline_bytes) InlineValue : std::array<std::byte, inline_bytes> {};
+struct alignas(std::uint64_t) InlineValue : std::array<std::byte, inline_bytes> {};
 
 // Copies bytes that are mostly one number, for which a call of memmove takes longer than the copy.
 inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
