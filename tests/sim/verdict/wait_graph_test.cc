@@ -9,11 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Mode = WaitGraph::Mode;
-using Node = WaitGraph::Node;
 
 // A graph of `modes.size()` nodes with the given edges, reduced.
 WaitGraph graph_of(const std::vector<Mode>& modes,
-                   const std::vector<std::pair<Node, Node>>& edges) {
+                   const std::vector<std::pair<WaitGraph::Node, WaitGraph::Node>>& edges) {
   WaitGraph graph;
   for (const Mode mode : modes) graph.add_node(mode);
   for (const auto& [from, to] : edges) graph.add_edge(from, to);
@@ -21,9 +20,9 @@ WaitGraph graph_of(const std::vector<Mode>& modes,
   return graph;
 }
 
-std::vector<Node> dead_nodes(const WaitGraph& graph) {
-  std::vector<Node> dead;
-  for (Node node = 0; node < graph.node_count(); ++node)
+std::vector<WaitGraph::Node> dead_nodes(const WaitGraph& graph) {
+  std::vector<WaitGraph::Node> dead;
+  for (WaitGraph::Node node = 0; node < graph.node_count(); ++node)
     if (graph.is_dead(node)) dead.push_back(node);
   return dead;
 }
@@ -73,10 +72,10 @@ TEST(WaitGraph, ANodeThatOnlyWaitsForACycleIsOnNone) {
 }
 
 TEST(WaitGraph, ALongChainNeedsNoDeepStack) {
-  constexpr Node length = 1'000'000;
+  constexpr WaitGraph::Node length = 1'000'000;
   WaitGraph graph;
-  for (Node node = 0; node < length; ++node) graph.add_node(Mode::all);
-  for (Node node = 0; node < length; ++node) graph.add_edge(node, (node + 1) % length);
+  for (WaitGraph::Node node = 0; node < length; ++node) graph.add_node(Mode::all);
+  for (WaitGraph::Node node = 0; node < length; ++node) graph.add_edge(node, (node + 1) % length);
   graph.reduce();
   ASSERT_EQ(graph.cores().size(), 1U);
   EXPECT_EQ(graph.cores().front().size(), length);
