@@ -9,6 +9,8 @@
 
 namespace gang::sim {
 
+static_assert(sizeof(Seat) == 24);  // each member of each gang has one or two
+
 std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
   std::uint64_t key = fnv1a(std::as_bytes(std::span{info.name}));
   for (const int rank : info.root_ranks) key = splitmix64(key, static_cast<std::uint64_t>(rank));
