@@ -58,7 +58,7 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
   math(EXPR heap "${heap} * 1024")
   set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=${heap}")
-  # The largest batches need 2.2 GiB then. Where memory is short, fewer are compiled at once.
+  # The largest batches need 2.2 GB then. Where memory is short, fewer are compiled at once.
   math(EXPR jobs "${memory} / 2300")
   if(jobs LESS 1)
     set(jobs 1)

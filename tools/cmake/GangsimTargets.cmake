@@ -160,7 +160,7 @@ function(gangsim_add_test_executable target folder)
     GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     GANGSIM_BINARY_DIR="${PROJECT_BINARY_DIR}")
   # Batches of up to 56, and no small one at the end: what all of a folder's sources use costs as
-  # much as in a full one. Two of 28 cost a fifth more than one of 56.
+  # much as in a full one. Two of half the size cost a quarter more than one.
   list(LENGTH tests_SOURCES sources)
   math(EXPR batches "(${sources} + 55) / 56")
   if(batches GREATER 0)
