@@ -9,6 +9,7 @@ namespace gang::sim {
 namespace {
 
 using test::LogWriter;
+using Mark = StepMark::Kind;
 
 // The steps of each race, as pairs.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> races_of(const StepLog& log) {
@@ -40,35 +41,23 @@ TEST(HappensBefore, WhatCommutesDoesNotRace) {
 }
 
 TEST(HappensBefore, WhoIsStartedComesAfterWhoStarts) {
-  EXPECT_THAT(
-      races_of(
-          LogWriter(2).step(0).access(7).mark(StepMark::Kind::start, 1).step(1).access(7).log()),
-      IsEmpty());
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Mark::start, 1).step(1).access(7).log()),
+              IsEmpty());
 }
 
 TEST(HappensBefore, WhoJoinsComesAfterWhatWasPublishedAndCarried) {
   LogWriter joined(2);
-  joined.step(0)
-      .access(7)
-      .mark(StepMark::Kind::publish, 50)
-      .mark(StepMark::Kind::carry, 50)
-      .mark(StepMark::Kind::into, 51);
-  joined.step(1).mark(StepMark::Kind::join, 51).access(7);
+  joined.step(0).access(7).mark(Mark::publish, 50).mark(Mark::carry, 50).mark(Mark::into, 51);
+  joined.step(1).mark(Mark::join, 51).access(7);
   EXPECT_THAT(races_of(joined.log()), IsEmpty());
   LogWriter other(2);
-  other.step(0)
-      .access(7)
-      .mark(StepMark::Kind::publish, 50)
-      .step(1)
-      .mark(StepMark::Kind::join, 51)
-      .access(7);
+  other.step(0).access(7).mark(Mark::publish, 50).step(1).mark(Mark::join, 51).access(7);
   EXPECT_THAT(races_of(other.log()), ElementsAre(Pair(0, 1)));
 }
 
 TEST(HappensBefore, NothingRacesAcrossARest) {
-  EXPECT_THAT(
-      races_of(LogWriter(2).step(0).access(7).mark(StepMark::Kind::rest).step(1).access(7).log()),
-      IsEmpty());
+  EXPECT_THAT(races_of(LogWriter(2).step(0).access(7).mark(Mark::rest).step(1).access(7).log()),
+              IsEmpty());
 }
 
 TEST(HappensBefore, OnlyTheLatestOfOrderedStepsRaces) {
@@ -87,7 +76,7 @@ TEST(HappensBefore, OnlyTheLatestOfOrderedStepsRaces) {
 
 TEST(HappensBefore, KnowsWhatComesAfterWhat) {
   LogWriter writer(3);
-  writer.step(0).access(7).mark(StepMark::Kind::start, 1).step(1).step(2).access(7);
+  writer.step(0).access(7).mark(Mark::start, 1).step(1).step(2).access(7);
   const Knowledge none;
   const HappensBefore order(writer.log(), none);
   EXPECT_TRUE(order.comes_after(1, 0));
@@ -117,13 +106,9 @@ TEST(HappensBefore, WhatComesBeforeAnotherStepOfARaceDoesNotRace) {
 
 TEST(HappensBefore, OnlyWhatWasPublishedForAnObjectIsCarriedFromIt) {
   LogWriter log(2);
-  log.step(0)
-      .access(7)
-      .mark(StepMark::Kind::publish, 50)
-      .mark(StepMark::Kind::carry, 50)
-      .mark(StepMark::Kind::into, 51);
-  log.mark(StepMark::Kind::carry, 52).mark(StepMark::Kind::into, 53);
-  log.step(1).mark(StepMark::Kind::join, 53).access(7);
+  log.step(0).access(7).mark(Mark::publish, 50).mark(Mark::carry, 50).mark(Mark::into, 51);
+  log.mark(Mark::carry, 52).mark(Mark::into, 53);
+  log.step(1).mark(Mark::join, 53).access(7);
   EXPECT_THAT(races_of(log.log()), ElementsAre(Pair(0, 1)));
 }
 
