@@ -35,20 +35,20 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-class Folder {
+class OutputFolder {
  public:
-  Folder() {
+  OutputFolder() {
     std::string path = (fs::temp_directory_path() / "gangsim-outputs-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr)
       throw std::system_error(errno, std::generic_category(), "a folder for outputs");
     path_ = path;
   }
-  ~Folder() {
+  ~OutputFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
 
   const fs::path& path() const noexcept { return path_; }
 
@@ -80,7 +80,7 @@ std::vector<Output> read_outputs(const std::string& path) {
 }
 
 PlainRun run_plainly(Poller& poller, PythonProgram program, int world_size, RankOutput& output) {
-  const Folder folder;
+  const OutputFolder folder;
   std::map<pid_t, RankProcess> processes;
   std::size_t running = static_cast<std::size_t>(world_size);
   PlainRun run;

@@ -17,8 +17,8 @@ double bus_bytes_of(const OperationCount& count) {
 }
 
 // Sums over all operations of a rank or of all ranks.
-struct Totals {
-  explicit Totals(const std::vector<OperationCount>& counts) {
+struct CostTotals {
+  explicit CostTotals(const std::vector<OperationCount>& counts) {
     for (const OperationCount& count : counts) {
       calls += count.calls;
       bytes += count.bytes;
@@ -65,7 +65,7 @@ class Table {
                    to_string(count.kind), count_text(static_cast<double>(count.calls) / steps_),
                    bytes_text(static_cast<double>(count.bytes) / steps_),
                    bytes_text(bus_bytes_of(count) / steps_), time_text(count.seconds / steps_));
-    const Totals all(counts);
+    const CostTotals all(counts);
     return text + line("all", "", "", "", count_text(static_cast<double>(all.calls) / steps_),
                        bytes_text(static_cast<double>(all.bytes) / steps_),
                        bytes_text(all.bus_bytes / steps_), time_text(all.seconds / steps_));
@@ -122,7 +122,7 @@ json to_json(const LinkSpeed& speed) {
 }
 
 json totals_of(const std::vector<OperationCount>& counts) {
-  const Totals all(counts);
+  const CostTotals all(counts);
   return {{"calls", all.calls},
           {"bytes", all.bytes},
           {"bus_bytes", all.bus_bytes},
@@ -139,7 +139,7 @@ CostReport make_cost_report(std::string program, std::int64_t steps, const CostM
                     .model = model};
   OperationSums sums;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    const double seconds = Totals(counts[rank]).seconds;
+    const double seconds = CostTotals(counts[rank]).seconds;
     if (rank == 0 || seconds > report.slowest_seconds) {
       report.slowest_rank = static_cast<int>(rank);
       report.slowest_seconds = seconds;

@@ -47,8 +47,11 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
-# time. Below a quarter of what each processor has of the memory (in MiB), it need not.
+# time. Below a quarter of what each processor has of the memory (in MiB), it need not. Then a large
+# batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB. Where even small ones are too much
+# for the memory, fewer are compiled at once.
 set(GANGSIM_BATCH_OPTIONS)
+set(GANGSIM_LARGE_BATCHES FALSE)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
@@ -56,9 +59,11 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(heap GREATER 2048)
     set(heap 2048)
   endif()
+  if(heap GREATER_EQUAL 900)
+    set(GANGSIM_LARGE_BATCHES TRUE)
+  endif()
   math(EXPR heap "${heap} * 1024")
   set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=${heap}")
-  # The largest batches need 2.2 GB then. Where memory is short, fewer are compiled at once.
   math(EXPR jobs "${memory} / 2300")
   if(jobs LESS 1)
     set(jobs 1)

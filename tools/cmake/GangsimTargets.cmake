@@ -102,6 +102,24 @@ function(gangsim_batch_together name)
   endforeach()
 endfunction()
 
+# gangsim_use_large_batches(TARGET): of up to 84 sources, and no small one at the end, for what all
+# sources of a folder use costs as much there as in a full one. Two of half the size cost a quarter
+# to a half more than one. Where memory is short they are halves of those, so that no names clash in
+# one that do not clash in the other.
+function(gangsim_use_large_batches target)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(LENGTH sources sources)
+  math(EXPR batches "(${sources} + 83) / 84")
+  math(EXPR half "(${sources} + 2 * ${batches} - 1) / (2 * ${batches})")
+  if(GANGSIM_LARGE_BATCHES)
+    math(EXPR size "2 * ${half}")
+  else()
+    set(size ${half})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
+endfunction()
+
 # gangsim_compile_around_runs(NAME LEVEL SOURCES... LIBRARIES...): further sources of gangsim_NAME,
 # which are not on the path of a run and compile a third faster with less optimisation: with LEVEL,
 # -O1 or, where nobody waits for them in large worlds, -Og, a sixth faster again. A target of their
@@ -112,6 +130,7 @@ function(gangsim_compile_around_runs name level)
   set(library gangsim_${name})
   set(target ${library}_around_runs)
   add_library(${target} OBJECT ${around_runs_SOURCES})
+  gangsim_use_large_batches(${target})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${library},COMPILE_DEFINITIONS>)
   gangsim_set_include_directories(${target} PRIVATE)
@@ -159,14 +178,7 @@ function(gangsim_add_test_executable target folder)
   target_compile_definitions(${target} PRIVATE
     GANGSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     GANGSIM_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  # Batches of up to 56, and no small one at the end: what all of a folder's sources use costs as
-  # much as in a full one. Two of half the size cost a quarter more than one.
-  list(LENGTH tests_SOURCES sources)
-  math(EXPR batches "(${sources} + 55) / 56")
-  if(batches GREATER 0)
-    math(EXPR size "(${sources} + ${batches} - 1) / ${batches}")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
-  endif()
+  gangsim_use_large_batches(${target})
   gtest_discover_tests(${target}
     TEST_PREFIX "${folder}."
     DISCOVERY_MODE PRE_TEST

@@ -9,11 +9,10 @@
 namespace gang::harness {
 namespace {
 
-using Operation = RankOperations::Operation;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Operation operation(std::uint64_t id) {
+RankOperations::Operation operation(std::uint64_t id) {
   return std::make_shared<StartedOperation>(
       OperationMessage{.id = id, .kind = OperationKind::barrier},
       GangCall{.gang = make_fake_gang()}, nullptr);
@@ -31,9 +30,8 @@ void run(const std::function<void(sim::SimulatedRank&, RankOperations&)>& progra
 TEST(RankOperations, AreKnownByTheirNumbersUntilTheyHaveBeenWaitedForOrDropped) {
   run([](sim::SimulatedRank&, RankOperations& operations) {
     const std::vector all = {operation(7), operation(8), operation(9)};
-    for (const Operation& each : all) operations.add(each);
-    for (const Operation& each : all)
-      EXPECT_EQ(operations.await(each->message().id, true, {}), each);
+    for (const auto& each : all) operations.add(each);
+    for (const auto& each : all) EXPECT_EQ(operations.await(each->message().id, true, {}), each);
     EXPECT_THROW(operations.add(operation(8)), ProtocolError);
     operations.erase(std::vector{all[0]});
     operations.drop(8);
@@ -50,8 +48,8 @@ TEST(RankOperations, AreKnownByTheirNumbersUntilTheyHaveBeenWaitedForOrDropped) 
 // As when two threads have waited for the same one.
 TEST(RankOperations, ANumberMayBelongToAnotherOneByTheTimeItIsErased) {
   run([](sim::SimulatedRank&, RankOperations& operations) {
-    const Operation first = operation(7);
-    const Operation second = operation(7);
+    const auto first = operation(7);
+    const auto second = operation(7);
     operations.add(first);
     operations.erase(std::vector{first});
     operations.add(second);
@@ -62,7 +60,7 @@ TEST(RankOperations, ANumberMayBelongToAnotherOneByTheTimeItIsErased) {
 
 TEST(RankOperations, OneThatMayComeIsAwaited) {
   run([](sim::SimulatedRank& rank, RankOperations& operations) {
-    const Operation late = operation(7);
+    const auto late = operation(7);
     const auto starter = rank.runtime().start_thread("starter", [&] {
       rank.runtime().sleep_for(std::chrono::seconds(1));
       operations.add(operation(6));

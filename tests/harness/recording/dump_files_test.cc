@@ -85,7 +85,7 @@ TEST(DumpFiles, OneLineSaysWhatIsWrong) {
   std::filesystem::create_directories(folder);
   EXPECT_EQ(error_of({folder}), folder + " has no dump of a Flight Recorder");
   EXPECT_THAT(error_of({folder + "/none"}), HasSubstr("No such file"));
-  using namespace std::string_literals;
+  using std::string_literals::operator""s;
   write(folder + "/rank_0",
         "\x80\x02"
         "cposix\nsystem\nX\x02\0\0\0id\x85R."s);

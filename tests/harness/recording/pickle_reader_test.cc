@@ -8,7 +8,7 @@
 namespace gang::harness {
 namespace {
 
-using namespace std::string_literals;
+using std::string_literals::operator""s;
 using testing::HasSubstr;
 
 // A text of a value: enough to compare.

@@ -4,7 +4,7 @@
 namespace gang::properties {
 namespace {
 
-GangProgram random_program(std::uint64_t seed) {
+GangProgram program_of_seed(std::uint64_t seed) {
   sim::RandomStream random(seed, "programs");
   Draw draw{random, 100, 16};
   return generate_program(draw);
@@ -25,14 +25,14 @@ GangProgram shrink_while(GangProgram program, const Predicate& predicate) {
 
 TEST(GangProgramShrinks, NeverContainTheProgramItself) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const GangProgram program = random_program(seed);
+    const GangProgram program = program_of_seed(seed);
     for (const GangProgram& simpler : shrinks(program)) EXPECT_NE(simpler, program);
   }
 }
 
 TEST(GangProgramShrinks, EndInTheSmallestProgram) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const GangProgram least = shrink_while(random_program(seed), [](const auto&) { return true; });
+    const GangProgram least = shrink_while(program_of_seed(seed), [](const auto&) { return true; });
     EXPECT_EQ(least.world, 1);
     EXPECT_EQ(least.nodes.size(), 1U);
     ASSERT_EQ(least.steps.size(), 1U);
@@ -42,7 +42,7 @@ TEST(GangProgramShrinks, EndInTheSmallestProgram) {
 }
 
 TEST(GangProgramShrinks, AreValidPrograms) {
-  for (const GangProgram& simpler : shrinks(random_program(3))) {
+  for (const GangProgram& simpler : shrinks(program_of_seed(3))) {
     EXPECT_GE(simpler.world, 1);
     EXPECT_FALSE(simpler.steps.empty());
     for (std::size_t i = 1; i < simpler.nodes.size(); ++i) {
@@ -56,7 +56,7 @@ TEST(GangProgramShrinks, AreValidPrograms) {
 }
 
 TEST(GangProgramShrinks, KeepWhatTheFailureNeeds) {
-  const GangProgram least = shrink_while(random_program(5), [](const GangProgram& program) {
+  const GangProgram least = shrink_while(program_of_seed(5), [](const GangProgram& program) {
     return program.world >= 3 && program.steps.front().count >= 2;
   });
   EXPECT_EQ(least.world, 3);

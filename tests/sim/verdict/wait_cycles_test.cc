@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;  // NOLINT(google-build-using-namespace)
 
-const Certainty every{.schedules = Schedules::every};
+const Certainty under_every_schedule{.schedules = Schedules::every};
 const Certainty with_rendezvous{.schedules = Schedules::every, .sends = Dependence::open};
 
 TEST(WaitCycles, SendsThatComeFirstDependOnHowSendsWork) {
@@ -40,7 +40,7 @@ TEST(WaitCycles, ReceivesThatComeFirstDoNot) {
     rank.root()->send(view_of(value), 1 - rank.rank());
   });
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
-  EXPECT_EQ(report.findings[0].certainty, every);
+  EXPECT_EQ(report.findings[0].certainty, under_every_schedule);
 }
 
 void send_before_a_barrier(SimulatedRank& rank) {
@@ -157,7 +157,7 @@ TEST(WaitCycles, ACollectiveWhoseMemberIsBlockedInAMessageOfItsGangMissesIt) {
   ASSERT_THAT(ids_of(report), ElementsAre("participant_missing"));
   EXPECT_THAT(report.findings[0].ranks, ElementsAre(3));
   EXPECT_EQ(to_string(report.findings[0].call), "barrier #0");
-  EXPECT_EQ(report.findings[0].certainty, every);
+  EXPECT_EQ(report.findings[0].certainty, under_every_schedule);
   EXPECT_EQ(report.findings[0].divergence->next.at(1).note,
             "blocked in root[0-3] recv i32[] from rank 0");
 }
@@ -203,7 +203,7 @@ TEST(WaitCycles, BlockingCallsOnStreamsDeadlockWithoutThemToo) {
     if (rank.rank() == 1) a->barrier();
   });
   ASSERT_EQ(report.findings.size(), 1U);
-  EXPECT_EQ(report.findings[0].certainty, every);
+  EXPECT_EQ(report.findings[0].certainty, under_every_schedule);
 }
 
 // Rank 1 leaves out the barrier of all, to which all others have come.
