@@ -115,41 +115,41 @@ void check_shaped_chunks(Call call, std::string_view whole_role, const TensorVie
 
 namespace {
 
-// The first entry of `list`, from `first` on, that is not seen at a glance to be like `single`,
-// which is contiguous and on the gang's device, and apart from it: what is empty is not.
-std::size_t first_suspect(std::span<const TensorView> list, std::size_t first,
-                          const TensorView& single) noexcept {
+// Whether all entries of `list` are seen at a glance to be as they should be: like `single`, which
+// is contiguous and on the gang's device, and apart from it. Those without memory are not.
+bool are_alike_and_apart(std::span<const TensorView> list, const TensorView& single) noexcept {
   const Device device = single.device();
   const DataType type = single.type();
   const std::int64_t count = single.count();
-  const auto begin = reinterpret_cast<std::uintptr_t>(single.data());
-  const std::size_t last = single.size_bytes() - 1;
-  for (std::size_t i = first; i < list.size(); ++i) {
-    const TensorView& entry = list[i];
-    // Those of one size are apart if neither begins before the end of the other: `distance` is
-    // then in neither [0, last] nor, around the address space, [-last, 0].
-    const auto distance = reinterpret_cast<std::uintptr_t>(entry.data()) - begin;
+  const std::size_t size = single.size_bytes();
+  // Those of one size are apart if one begins after the end of the other: an entry does so in
+  // [1, below], or beyond `last`, the last byte of `single`.
+  const auto single_begin = reinterpret_cast<std::uintptr_t>(single.data());
+  const std::uintptr_t below = single_begin >= size ? single_begin - size : 0;
+  const std::uintptr_t last = single_begin + size - 1;
+  for (const TensorView& entry : list) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(entry.data());
     const bool is_good = entry.is_contiguous() && entry.device() == device &&
                          entry.type() == type && entry.count() == count &&
-                         entry.data() != nullptr && distance + last > 2 * last;
-    if (!is_good) return i;
+                         (begin - 1 < below || begin > last);
+    if (!is_good) return false;
   }
-  return list.size();
+  return true;
 }
 
-// Entry `index` of a list, check by check.
-[[gnu::noinline]] void check_entry(Call call, std::string_view role,
-                                   std::span<const TensorView> list, std::size_t index,
-                                   const TensorView& single) {
-  const TensorView& entry = list[index];
-  check_tensor(call, role, entry);
-  check_alike(call, role, entry, single);
-  if (!share_bytes(entry, single)) return;
-  const bool is_own = index == static_cast<std::size_t>(call.gang.rank());
-  if (!is_own || !same_bytes(entry, single))
-    refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "
-                             "identical, for this rank's own entry)",
-                             role, index));
+// Entry by entry, check by check.
+[[gnu::noinline]] void check_entries(Call call, std::string_view role,
+                                     std::span<const TensorView> list, const TensorView& single) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const TensorView& entry = list[i];
+    check_tensor(call, role, entry);
+    check_alike(call, role, entry, single);
+    const bool is_own = i == static_cast<std::size_t>(call.gang.rank());
+    if (share_bytes(entry, single) && !(is_own && same_bytes(entry, single)))
+      refuse(call, fmt::format("{}[{}] overlaps the other operand; must be disjoint memory (or "
+                               "identical, for this rank's own entry)",
+                               role, i));
+  }
 }
 
 }  // namespace
@@ -158,9 +158,7 @@ void check_list(Call call, std::string_view role, std::span<const TensorView> li
                 const TensorView& single) {
   const auto size = static_cast<std::size_t>(call.gang.size());
   if (list.size() != size) throw_bad_list(call, role, list.size(), size);
-  for (std::size_t i = first_suspect(list, 0, single); i < size;
-       i = first_suspect(list, i + 1, single))
-    check_entry(call, role, list, i, single);
+  if (!are_alike_and_apart(list, single)) check_entries(call, role, list, single);
 }
 
 }  // namespace gang

@@ -122,11 +122,20 @@ TEST_F(OperationChecks, EachEntryOfAListIsLikeTheOtherOperandAndApartFromIt) {
   gang_.sent.clear();
 
   std::byte* const free_memory = bytes.data() + 300;
+  std::array<std::int64_t, 1> extents = {2};
+  std::array<std::int64_t, 1> strides = {2};
+  const TensorView every_other = TensorView::from_dlpack({.data = free_memory,
+                                                          .device = {kDLCPU, 0},
+                                                          .ndim = 1,
+                                                          .dtype = {kDLFloat, 32, 1},
+                                                          .shape = extents.data(),
+                                                          .strides = strides.data()});
   const std::vector<TensorView> bad = {
       at(input - 7),
       at(input + 7),
       at(input - 1),
       at(input + 1),
+      every_other,
       TensorView(free_memory, DataType::i32, {2}),
       TensorView(free_memory, DataType::f32, {3}),
       TensorView(free_memory, DataType::f32, {0}),
@@ -153,7 +162,9 @@ TEST_F(OperationChecks, EachEntryOfAListIsLikeTheOtherOperandAndApartFromIt) {
 TEST_F(OperationChecks, EntriesWithoutElementsOverlapNothing) {
   const TensorView none = view(memory_).slice(3, 0);
   gang_.all_gather_to_list(std::vector<TensorView>(4, none), none);
-  EXPECT_EQ(gang_.sent.size(), 1U);
+  gang_.all_gather_to_list(std::vector<TensorView>{none, TensorView(), none, TensorView()}, none);
+  gang_.all_gather_to_list(std::vector<TensorView>(4, none), TensorView());
+  EXPECT_EQ(gang_.sent.size(), 3U);
 }
 
 TEST_F(OperationChecks, ChunksOfMoreElementsThanCanBeCountedAreRefused) {
