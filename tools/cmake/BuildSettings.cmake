@@ -46,6 +46,25 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(GANGSIM_SCOPE_WARNINGS -Wshadow=local -Wno-subobject-linkage -Wno-maybe-uninitialized)
 endif()
 
+# gangsim_find_memory(RESULT LIMITS...): the memory of this machine in MiB, or what a container may
+# have of it, if that is less. LIMITS are the files in which control groups say so, in bytes ("max",
+# or more than there is, where there is no limit).
+function(gangsim_find_memory result)
+  cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+  foreach(file IN LISTS ARGN)
+    if(EXISTS "${file}")
+      file(STRINGS "${file}" limit LIMIT_COUNT 1)
+      if(limit MATCHES "^[0-9]+$")
+        math(EXPR limit "${limit} / 1048576")
+        if(limit LESS memory)
+          set(memory ${limit})
+        endif()
+      endif()
+    endif()
+  endforeach()
+  set(${result} ${memory} PARENT_SCOPE)
+endfunction()
+
 # GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
 # time. Below a quarter of what each processor has of the memory (in MiB), it need not. Then a large
 # batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB. Where even small ones are too much
@@ -53,7 +72,8 @@ endif()
 set(GANGSIM_BATCH_OPTIONS)
 set(GANGSIM_LARGE_BATCHES FALSE)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+  gangsim_find_memory(memory
+    /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes)
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
   math(EXPR heap "${memory} / ${processors} / 4")
   if(heap GREATER 2048)
