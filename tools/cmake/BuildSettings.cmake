@@ -67,8 +67,8 @@ endfunction()
 
 # GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
 # time. Below a quarter of what each processor has of the memory (in MiB), it need not. Then a large
-# batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB. Where even small ones are too much
-# for the memory, fewer are compiled at once.
+# batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB. No more are compiled at once than
+# fit into the memory; Ninja would start two more than there are processors.
 set(GANGSIM_BATCH_OPTIONS)
 set(GANGSIM_LARGE_BATCHES FALSE)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -79,16 +79,19 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(heap GREATER 2048)
     set(heap 2048)
   endif()
+  set(batch 2300)
   if(heap GREATER_EQUAL 900)
     set(GANGSIM_LARGE_BATCHES TRUE)
+    set(batch 3700)
   endif()
   math(EXPR heap "${heap} * 1024")
   set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=${heap}")
-  math(EXPR jobs "${memory} / 2300")
+  math(EXPR jobs "${memory} / ${batch}")
   if(jobs LESS 1)
     set(jobs 1)
   endif()
-  if(jobs LESS processors)
+  math(EXPR most_jobs "${processors} + 2")
+  if(jobs LESS most_jobs)
     set_property(GLOBAL PROPERTY JOB_POOLS batches=${jobs})
     set(CMAKE_JOB_POOL_COMPILE batches)
   endif()
