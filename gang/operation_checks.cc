@@ -116,7 +116,7 @@ void check_shaped_chunks(Call call, std::string_view whole_role, const TensorVie
 namespace {
 
 // Whether all entries of `list` are seen at a glance to be as they should be: like `single`, which
-// is contiguous and on the gang's device, and apart from it. Those without memory are not.
+// is contiguous and on the gang's device, and apart from it. One at the null address is not.
 bool are_alike_and_apart(std::span<const TensorView> list, const TensorView& single) noexcept {
   const Device device = single.device();
   const DataType type = single.type();

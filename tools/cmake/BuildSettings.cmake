@@ -80,7 +80,7 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(heap 2048)
   endif()
   set(batch 2300)
-  if(heap GREATER_EQUAL 900)
+  if(heap GREATER_EQUAL 925)  # 3,700 MiB for each processor
     set(GANGSIM_LARGE_BATCHES TRUE)
     set(batch 3700)
   endif()
