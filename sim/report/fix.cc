@@ -12,6 +12,8 @@ std::string_view fix_for_message(const Finding& finding) noexcept {
                    : "send it from another rank, or do not receive it";
   if (finding.id == finding_id::point_to_point_cycle && finding.ranks.size() == 1)
     return "copy the buffer, or start send and receive before the waits";
+  if (finding.id == finding_id::point_to_point_cycle && !is_send)  // nobody in the cycle sends
+    return "let one side send first, or use batch";
   if (finding.id == finding_id::mismatch_count) return "receive as many elements as are sent";
   if (finding.id == finding_id::mismatch_data_type) return "receive the data type that is sent";
   if (finding.id == finding_id::mismatch_gang) return "send and receive on one gang";

@@ -84,6 +84,17 @@ std::string other_wait(const Wait& wait) {
 
 }  // namespace
 
+std::string message_cycle_text(std::span<const OperationKind> kinds, std::string_view path) {
+  const auto sends = std::ranges::count(kinds, OperationKind::send);
+  if (sends == std::ssize(kinds))
+    return fmt::format("Each rank's send waits for the next rank, which sends first too: {}.",
+                       path);
+  if (sends == 0)
+    return fmt::format("Each rank's receive waits for the next rank, which receives first too: {}.",
+                       path);
+  return fmt::format("Each rank's message waits for the next rank: {}.", path);
+}
+
 CallOnGang describe_wait(const Task& context) {
   if (context.wait == nullptr) return {{}, {.kind = "running"}};
   if (const PendingOperation* pending = BlockedWorld::operation_of(context))

@@ -39,6 +39,10 @@ std::string return_text(const World& world, std::span<const int> ranks);
 // Adds a sentence to what a finding says.
 void add_detail(Finding& finding, std::string_view sentence);
 
+// What is wrong with a cycle of messages, of these kinds: "Each rank's send waits for the next
+// rank, which sends first too: 0 → 1 → 0."
+std::string message_cycle_text(std::span<const OperationKind> kinds, std::string_view path);
+
 // The kind of the call of a context that waits for a mutex.
 inline constexpr std::string_view mutex_wait = "lock of a mutex";
 

@@ -232,13 +232,17 @@ Finding stream_finding(const Cycle& cycle) {
   return finding;
 }
 
+// About a send of the cycle, if it has any: only then can receiving first resolve it.
 Finding message_finding(const Cycle& cycle, const std::vector<CallInCycle>& calls) {
   Finding finding = plain_finding(cycle, finding_id::point_to_point_cycle);
-  const bool all_send = std::ranges::all_of(
-      calls, [](const CallInCycle& one) { return one.call->kind == OperationKind::send; });
-  finding.message = fmt::format("{} waits for the next rank{}: {}.",
-                                all_send ? "Each rank's send" : "Each rank's message",
-                                all_send ? ", which sends first too" : "", cycle_path(cycle));
+  std::vector<OperationKind> kinds;
+  for (const CallInCycle& one : calls) kinds.push_back(one.call->kind);
+  const auto send = std::ranges::find(kinds, OperationKind::send);
+  const CallInCycle& told = send == kinds.end() ? calls.front() : calls[send - kinds.begin()];
+  finding.gang = gang_label_of(*told.gang);
+  finding.call = describe(*told.call, *told.gang);
+  finding.location = location_of(told.call->call_site);
+  finding.message = message_cycle_text(kinds, cycle_path(cycle));
   return finding;
 }
 
@@ -252,13 +256,10 @@ Finding foreign_finding(const Cycle& cycle) {
   for (const CallInCycle& one : calls) gangs.insert(label_of(*one.gang));
   Finding finding = plain_finding(cycle, finding_id::deadlock);
   if (calls.size() < 2 || (!are_messages && gangs.size() < 2)) return finding;
-  if (are_messages) {
-    finding = message_finding(cycle, calls);
-  } else {
-    finding.id = finding_id::cross_gang_cycle;
-    finding.message = orders_text(calls);
-    finding.detail = next_text(cycle);
-  }
+  if (are_messages) return message_finding(cycle, calls);
+  finding.id = finding_id::cross_gang_cycle;
+  finding.message = orders_text(calls);
+  finding.detail = next_text(cycle);
   finding.gang = gang_label_of(*calls.front().gang);
   finding.call = describe(*calls.front().call, *calls.front().gang);
   finding.location = location_of(calls.front().call->call_site);

@@ -303,29 +303,31 @@ Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) 
 // Hosts wait for each other, or for kernels that their peers have not launched.
 Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
   std::set<std::string> gangs;
-  bool has_collectives = false;
-  const NcclPurpose* first = nullptr;
+  std::vector<OperationKind> kinds;
+  const NcclPurpose* told = nullptr;  // the first; of messages, the first send: see fix_for
   for (const NcclWaiter& one : cycle) {
     const NcclPurpose* purpose = one.kernel != nullptr ? &one.kernel->purpose : nullptr;
     if (one.kernel == nullptr)
       for (const NcclHostWait* wait : chain_.waits_of(one.rank))
         if (wait->purpose != nullptr) purpose = wait->purpose;
     if (purpose == nullptr) continue;
-    if (first == nullptr) first = purpose;
+    const bool is_send_after_receives =
+        purpose->call.kind == OperationKind::send && !kinds.empty() &&
+        std::ranges::all_of(kinds, [](OperationKind kind) { return kind == OperationKind::recv; });
+    if (told == nullptr || is_send_after_receives) told = purpose;
     gangs.insert(label_of(*purpose->gang));
-    has_collectives = has_collectives || !is_point_to_point(purpose->call.kind);
+    kinds.push_back(purpose->call.kind);
   }
+  const bool has_collectives = !std::ranges::all_of(kinds, is_point_to_point);
   const std::string_view id = gangs.size() > 1  ? finding_id::cross_gang_cycle
                               : has_collectives ? finding_id::deadlock
                                                 : finding_id::point_to_point_cycle;
-  Finding finding = first != nullptr ? finding_for(*first, id) : Finding{.id = std::string(id)};
+  Finding finding = told != nullptr ? finding_for(*told, id) : Finding{.id = std::string(id)};
   finding.ranks = ranks_of(cycle);
   finding.message = fmt::format("{} call {} in different orders; each waits for the next: {}.",
                                 capitalised(ranks_text(finding.ranks)), fmt::join(gangs, " and "),
                                 path_of(cycle));
-  if (!has_collectives)
-    finding.message =
-        fmt::format("Each rank's message waits for the next rank: {}.", path_of(cycle));
+  if (!has_collectives) finding.message = message_cycle_text(kinds, path_of(cycle));
   return finding;
 }
 

@@ -60,6 +60,12 @@ TEST(Fix, OfAMessageToItselfIsNotAnOrderOfTwoRanks) {
   EXPECT_EQ(fix_for(finding_of(cycle, "send")), fix_for(cycle));
 }
 
+TEST(Fix, OfACycleOfReceivesIsASend) {
+  const std::string_view cycle = finding_id::point_to_point_cycle;
+  EXPECT_EQ(fix_for(finding_of(cycle, "recv")), "let one side send first, or use batch");
+  EXPECT_EQ(fix_for(finding_of(cycle, "recv", {3})), fix_for(finding_of(cycle, "send", {3})));
+}
+
 TEST(Fix, OfAMessageSaysWhatIsToBeReceived) {
   EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_count, "recv")),
             "receive as many elements as are sent");

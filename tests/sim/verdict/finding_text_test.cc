@@ -18,6 +18,19 @@ TEST(FindingText, APlaceThatIsNotKnownIsLeftOut) {
   EXPECT_EQ(place_text(CallSite{}), "");
 }
 
+TEST(FindingText, ACycleOfMessagesSaysWhetherAllSendOrAllReceive) {
+  constexpr auto send = OperationKind::send;
+  constexpr auto recv = OperationKind::recv;
+  const auto text_of = [](std::initializer_list<OperationKind> kinds) {
+    return message_cycle_text(std::vector(kinds), "0 → 1 → 0");
+  };
+  const std::string mixed = text_of({send, recv});
+  EXPECT_EQ(text_of({recv, send}), mixed);
+  EXPECT_NE(text_of({send, send}), mixed);
+  EXPECT_NE(text_of({recv, recv}), mixed);
+  EXPECT_NE(text_of({send, send}), text_of({recv, recv}));
+}
+
 TEST(FindingText, RanksAgreeWithTheirVerb) {
   EXPECT_EQ(ranks_text({4}), "rank 4");
   EXPECT_EQ(ranks_text({0, 1, 2, 6}), "ranks 0-2,6");

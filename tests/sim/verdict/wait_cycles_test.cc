@@ -41,6 +41,28 @@ TEST(WaitCycles, ReceivesThatComeFirstDoNot) {
   });
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
   EXPECT_EQ(report.findings[0].certainty, under_every_schedule);
+  EXPECT_EQ(report.findings[0].call.kind, "recv");
+}
+
+// Rank 0 waits for a message of rank 2, which sends to rank 1, which sends to rank 0: each wants to
+// be done with its own first.
+TEST(WaitCycles, OfSendsAndReceivesIsAboutASend) {
+  const Report report = run(3, [](SimulatedRank& rank) {
+    std::int32_t value = 0;
+    if (rank.rank() == 0) {
+      rank.root()->recv(view_of(value), 2);
+      rank.root()->recv(view_of(value), 1);
+      return;
+    }
+    rank.root()->send(view_of(value), rank.rank() - 1, 0, {},
+                      CallSite::at("mixed.cc", static_cast<std::uint32_t>(rank.rank())));
+    if (rank.rank() == 1) rank.root()->recv(view_of(value), 2);
+    if (rank.rank() == 2) rank.root()->send(view_of(value), 0);
+  });
+  ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle"));
+  EXPECT_THAT(report.findings[0].ranks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(report.findings[0].call.kind, "send");
+  EXPECT_EQ(to_string(report.findings[0].location), "mixed.cc:2");
 }
 
 void send_before_a_barrier(SimulatedRank& rank) {
