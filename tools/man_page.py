@@ -29,7 +29,7 @@ def verbatim(text):
 def commands_of(usage):
     """The names below "Commands:"."""
     listed = usage.split("Commands:\n", 1)[1].split("\n\n", 1)[0]
-    return [line.split()[0] for line in listed.splitlines()]
+    return re.findall(r"^  (\w+)", listed, flags=re.MULTILINE)  # not the rest of a description
 
 
 def man_page(binary):

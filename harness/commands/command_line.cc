@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <system_error>
 
@@ -16,6 +17,7 @@
 #include "harness/commands/commands.h"
 #include "harness/text/suggestion.h"
 #include "harness/text/version.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
@@ -35,14 +37,29 @@ void print_usage(const CommandLine& command_line, std::ostream& out) {
   out << fmt::format("{}\n\nusage: {} COMMAND [OPTIONS]\n\nCommands:\n", command_line.description,
                      command_line.binary);
   for (const auto& command : command_line.commands)
-    out << fmt::format("  {:<10}{}\n", command->name(), command->description());
+    out << sim::described(command->name(), command->description(), 12);
   out << fmt::format("\n'{} COMMAND --help' explains a command and gives examples.\n",
                      command_line.binary);
 }
 
+// Lays out options for a terminal of 80 columns, however long their descriptions are.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    label("Positionals", "Arguments");
+    label("REQUIRED", "");
+    column_width(24);
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return sim::described(make_option_name(option, is_positional) + make_option_opts(option),
+                          make_option_desc(option), get_column_width());
+  }
+};
+
 std::string footer_of(const Command& command, std::string_view binary) {
-  std::string text = command.notes();
-  if (!text.empty()) text += "\n\n";
+  std::string text = sim::wrapped(command.notes(), "");
+  if (!text.empty()) text += "\n";
   text += "Examples:\n";
   for (const std::string& example : command.examples())
     text += fmt::format("  {} {}\n", binary, example);
@@ -200,8 +217,7 @@ bool is_terminal(const std::ostream& stream) {
 int run_command(Command& command, const std::vector<std::string>& words, CommandContext& context) {
   CLI::App app{command.description(), context.binary + " " + command.name()};
   app.footer(footer_of(command, context.binary));
-  app.get_formatter()->label("Positionals", "Arguments");
-  app.get_formatter()->label("REQUIRED", "");
+  app.formatter(std::make_shared<HelpFormatter>());
   const ParsedOptions options{command.options(), app};
   std::vector<std::string> rest;
   try {

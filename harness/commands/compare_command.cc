@@ -38,7 +38,7 @@ class CompareCommand final : public Command {
             "compare every_collective --backend nccl --world 1",
             "compare --random --cases 200 --seed 1 --backend gloo --world 3",
             "compare every_collective --world 4 --faults kill --cases 50 --seed 1",
-            "compare ring --faults kill --cases 800 --shard 3/8 --json shards/3.json"};
+            "compare ring --faults kill --cases 800 --shard 3/8 --json 3.json"};
   }
 
   std::vector<Option> options() override {
@@ -50,7 +50,7 @@ class CompareCommand final : public Command {
         number_option("--cases", "how many random programs [100], or runs with faults [50]", cases_,
                       std::uint64_t{1}, std::uint64_t{1'000'000}),
         text_option("--faults", "FAULTS",
-                    "instead, check that faults of processes are contained: kill, stop, exit,\n"
+                    "instead, check that faults of processes are contained: kill, stop, exit, "
                     "exception, delay, restart, store, or a plan, as for run",
                     faults_),
         number_option("--case", "only this one of the runs with faults", case_, std::uint64_t{0},

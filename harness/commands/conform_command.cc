@@ -37,7 +37,7 @@ class ConformCommand final : public Command {
   }
 
   std::string notes() const override {
-    return "Started once per rank by torchrun (--no_python) or srun, or with RANK, WORLD_SIZE,\n"
+    return "Started once per rank by torchrun (--no_python) or srun, or with RANK, WORLD_SIZE, "
            "MASTER_ADDR and MASTER_PORT set. Every rank ends with the same exit status.";
   }
 
@@ -48,7 +48,7 @@ class ConformCommand final : public Command {
         number_option("--cases", "random programs in addition, or faulted runs of each [20]",
                       cases_, std::uint64_t{0}, std::uint64_t{1'000'000}),
         text_option("--faults", "KIND",
-                    "instead, check that faults of a rank are contained: exception, delay, or for\n"
+                    "instead, check that faults of a rank are contained: exception, delay, or for "
                     "gloo, in a process started for it: kill, stop, exit, restart",
                     faults_),
         {.name = "--backend",
@@ -62,7 +62,7 @@ class ConformCommand final : public Command {
          .description = "timeout of the root gang [1min]",
          .set = [this](std::string_view text) { timeout_ = parse_duration(text); }},
         text_option("--record", "FOLDER",
-                    "a Flight Recorder dump of every rank and program, for explain [that of\n"
+                    "a Flight Recorder dump of every rank and program, for explain [that of "
                     "GANGSIM_RECORD]",
                     record_),
         json_.option("the verdict as JSON, from rank 0"),

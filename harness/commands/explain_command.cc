@@ -105,7 +105,7 @@ class ExplainCommand final : public Command {
             "explain out.json --html out.html --dot out.dot",
             "explain runs/                      # every run of a folder",
             "explain dumps/ --program again.toml && gangsim run again.toml",
-            "explain /tmp/nccl_trace_rank_*     # PyTorch's Flight Recorder, a dump per rank"};
+            "explain /tmp/nccl_trace_rank_*     # PyTorch's Flight Recorder"};
   }
 
   std::string notes() const override {
@@ -114,7 +114,7 @@ class ExplainCommand final : public Command {
 
   std::vector<Option> options() override {
     Option run = list_option("RUN", "",
-                             "a file that run --json has written, or a folder of them; or a\n"
+                             "a file that run --json has written, or a folder of them; or a "
                              "Flight Recorder dump of every rank, or a folder of those",
                              paths_);
     run.is_required = true;

@@ -30,9 +30,9 @@ Option strategy_option(ExplorationOptions& options) {
   return {.name = "--strategy",
           .value_name = "NAME",
           .description =
-              "auto: one run of each class of equivalent schedules, then\n"
-              "drawn ones; exhaustive: only the former, in up to 1 GiB of\n"
-              "memory; random; pos: partial order sampling; pct:D: few\n"
+              "auto: one run of each class of equivalent schedules, then "
+              "drawn ones; exhaustive: only the former, in up to 1 GiB of "
+              "memory; random; pos: partial order sampling; pct:D: few "
               "changes of random priorities, for bugs of depth D, 1 to 9 [auto]",
           .set = [&options](std::string_view text) { set_strategy(options, text); }};
 }

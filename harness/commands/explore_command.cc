@@ -28,7 +28,7 @@ class ExploreCommand final : public Command {
 
   std::string name() const override { return "explore"; }
   std::string description() const override {
-    return "runs a program under every schedule, or many, and faults, until one fails";
+    return "runs a program under all schedules or many, until one fails";
   }
   std::vector<std::string> examples() const override {
     return {"explore ring --world 64",
@@ -38,10 +38,10 @@ class ExploreCommand final : public Command {
             "explore lost_wakeup --world 8 --strategy pct:3 --schedules 100000",
             "explore fsdp --world 8 --backend sim-nccl",
             "explore ring --world 3 --faults one_crash",
-            "explore data_parallel_step --world 8 --faults production --schedules 20000 --seed 1",
-            "explore every_collective --world 5 --faults swarm --schedules 5000 --jobs 2",
+            "explore data_parallel_step --world 8 --faults production",
+            "explore every_collective --world 5 --faults swarm --jobs 2",
             "explore suspect.toml --faults plan.toml --save found.toml",
-            "explore suspect.toml --schedules 1000000 --shard 3/8 --json shards/3.json"};
+            "explore suspect.toml --shard 3/8 --json shards/3.json"};
   }
 
   std::vector<Option> options() override {
@@ -49,14 +49,14 @@ class ExploreCommand final : public Command {
     std::vector<Option> options = {
         program_argument(program_),
         number_option("--schedules",
-                      "runs at most; drawn ones each with the next seed\n"
+                      "runs at most; drawn ones each with the next seed "
                       "[1000; with --budget, as many as that allows]",
                       schedules_, std::uint64_t{1}, any_schedules),
         strategy_option(options_),
         budget_option(options_),
         number_option("--jobs", "threads, 1 to 256 [one per core]", options_.jobs, 1, 256),
         save_.option(
-            "where to save a failure: as a scenario [explored.toml], or as the schedule that\n"
+            "where to save a failure: as a scenario [explored.toml], or as the schedule that "
             "leads to it [explored.json]"),
         shards_.option()};
     files_.add_to(options);

@@ -7,18 +7,25 @@
 #include "harness/backends/backend.h"
 #include "harness/commands/commands.h"
 #include "harness/text/suggestion.h"
+#include "sim/text/text_layout.h"
 
 namespace gang::harness {
 namespace {
 
-std::string parameter_line(const Parameter& parameter) {
-  return fmt::format("    {:<16}{}: {} [{}]\n", parameter.name, parameter.description,
-                     describe_accepted(parameter), to_string(parameter.default_value));
+constexpr std::size_t description_column = 24;
+constexpr std::size_t parameter_column = 20;
+
+std::string parameter_text(const Parameter& parameter) {
+  return sim::described(
+      "  " + parameter.name,
+      fmt::format("{}: {} [{}]", parameter.description, describe_accepted(parameter),
+                  to_string(parameter.default_value)),
+      parameter_column);
 }
 
 std::string program_text(const Program& program) {
-  std::string text = fmt::format("  {:<22}{}\n", program.name, program.description);
-  for (const Parameter& parameter : program.parameters) text += parameter_line(parameter);
+  std::string text = sim::described(program.name, program.description, description_column);
+  for (const Parameter& parameter : program.parameters) text += parameter_text(parameter);
   return text;
 }
 
@@ -76,7 +83,7 @@ class ListCommand final : public Command {
     const std::vector<Listing::Entry> entries = listing.entries();
     if (entries.empty()) out << "  none\n";
     for (const Listing::Entry& entry : entries)
-      out << fmt::format("  {:<22}{}\n", entry.name, entry.description);
+      out << sim::described(entry.name, entry.description, description_column);
   }
 
   std::string what_;

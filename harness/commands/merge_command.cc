@@ -36,16 +36,14 @@ class MergeCommand final : public Command {
   }
 
   std::string notes() const override {
-    return "All shards must be there once, of one program, seed and version. The verdict, the\n"
+    return "All shards must be there once, of one program, seed and version. The verdict, the "
            "coverage and the exit status are those of the same run by one process.";
   }
 
   std::vector<Option> options() override {
-    Option files = list_option("FILE", "",
-                               "what " + commands() +
-                                   " --json wrote, of\n"
-                                   "every shard; or a folder of them",
-                               paths_);
+    Option files = list_option(
+        "FILE", "", "what " + commands() + " --json wrote, of every shard; or a folder of them",
+        paths_);
     files.is_required = true;
     return {std::move(files), json_.option("the same as one file"),
             junit_.option("the verdict as JUnit XML"),

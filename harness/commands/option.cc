@@ -37,7 +37,7 @@ Option rest_option(std::string name, std::string description, std::vector<std::s
 Option program_argument(std::string& program) {
   return {.name = "PROGRAM",
           .description =
-              "a name from 'list programs', a .toml file, or the Flight Recorder dumps\n"
+              "a name from 'list programs', a .toml file, or the Flight Recorder dumps "
               "of a job: a folder, or one file of each rank",
           .form = Option::Form::list,
           .is_required = true,

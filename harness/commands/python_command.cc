@@ -51,11 +51,11 @@ class PythonCommand final : public Command {
   }
   std::string notes() const override {
     return "PROGRAM is a script or -m MODULE, with its arguments. Options of gangsim come before "
-           "it;\n"
-           "--faults, --replay and those for files to write are also taken from its arguments,\n"
+           "it; "
+           "--faults, --replay and those for files to write are also taken from its arguments, "
            "unless these begin with --: PROGRAM -- ARGUMENTS.\n"
-           "Each rank is a process; its collectives are carried out by the simulator. After --, a\n"
-           "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3\n"
+           "Each rank is a process; its collectives are carried out by the simulator. After --, a "
+           "command of your own starts the ranks: torchrun, mpirun, a shell script, or python3 "
            "with a script that starts them itself, as with torch.multiprocessing.spawn.\n"
            "Ctrl-C ends the run and tells where each rank is.";
   }
@@ -80,7 +80,7 @@ class PythonCommand final : public Command {
     options.back().is_taken_from_rest = true;
     options.push_back(number_option(
         "--explore",
-        "run it under every schedule, as the command explore does, or N of them at most; stop at\n"
+        "run it under every schedule, as the command explore does, or N of them at most; stop at "
         "a failure, whose schedule --save-schedule keeps [explored.json]",
         runs_, std::uint64_t{1}, std::uint64_t{1'000'000}));
     for (Option option : {strategy_option(exploring_), budget_option(exploring_)}) {

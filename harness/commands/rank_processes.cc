@@ -61,10 +61,9 @@ void RankProcesses::add_to(std::vector<Option>& options) {
   options.push_back(
       {.name = "--stall-limit",
        .value_name = "TIME",
-       .description =
-           "how long ranks may do nothing outside of calls while the others wait, until\n"
-           "that is a probable hang [5s; 30s for ranks that sleep, as in a loop that\n"
-           "looks for a file]",
+       .description = "how long ranks may do nothing outside of calls while the others wait, until "
+                      "that is a probable hang [5s; 30s for ranks that sleep, as in a loop that "
+                      "looks for a file]",
        .set = [this](std::string_view text) { stall_limit_ = parse_limit(text); }});
   options.push_back(text_option(
       "--log-ranks", "RANKS",

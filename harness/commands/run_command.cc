@@ -25,12 +25,12 @@ class RunCommand final : public Command {
             "run mesh --world 64 --set tp=4 --set pp=2",
             "run suspect.toml --schedule random --seed 7 --save-schedule s.json",
             "run suspect.toml --report out.html",
-            "run suspect.toml --json - | jq .findings   # the report goes to standard error",
+            "run suspect.toml --json - | jq .findings   # report: stderr",
             "run suspect.toml --sarif out.sarif",
             "run suspect.toml --record dumps/   # then: explain dumps/",
             "run dumps/ --backend sim-nccl      # what was recorded, again",
-            "run ring --world 4 --sends buffered:4096 --json out.json --trace out.trace.json",
-            "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8 --log-ranks 0,63"};
+            "run ring --world 4 --sends buffered:4096 --trace out.trace.json",
+            "run mesh --world 64 --set tp=4 --cost --ranks-per-node 8"};
   }
 
   std::vector<Option> options() override {
@@ -43,14 +43,15 @@ class RunCommand final : public Command {
     options.push_back(trace_.option("a Chrome trace, for Perfetto"));
     options.push_back(schedule_.option("the schedule, for replay"));
     options.push_back(text_option("--record", "FOLDER",
-                                  "a Flight Recorder dump of every rank, for explain and for\n"
+                                  "a Flight Recorder dump of every rank, for explain and for "
                                   "torchfrtrace of PyTorch",
                                   record_));
     cost_.add_to(options);
-    options.push_back(text_option("--log-ranks", "RANKS",
-                                  "ranks whose log goes to standard error: all, none, or a list\n"
-                                  "as 0,8-15 [0; none with --quiet]",
-                                  log_ranks_));
+    options.push_back(
+        text_option("--log-ranks", "RANKS",
+                    "ranks whose log goes to standard error: all, none, or a list such "
+                    "as 0,8-15 [0; none with --quiet]",
+                    log_ranks_));
     options.push_back(flag_option("--quiet", "print nothing if all is well", quiet_));
     return options;
   }

@@ -10,7 +10,7 @@ Option ShardOption::option() {
   return {.name = "--shard",
           .value_name = "I/N",
           .description =
-              "only the I-th of N shares, from 0; merge joins their --json files [as\n"
+              "only the I-th of N shares, from 0; merge joins their --json files [as "
               "Slurm arrays, Kubernetes indexed jobs and GitLab's parallel say; 0/1]",
           .set = [this](std::string_view text) { given_ = parse_shard("--shard", text); }};
 }

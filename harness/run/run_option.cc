@@ -124,8 +124,8 @@ RunOption timeout_option() {
 RunOption watchdog_option() {
   return option_of(
       "watchdog", "DURATION",
-      "watchdog of each rank: an operation that waits longer times out, even if the\n"
-      "rank is not waiting for it, and the rank aborts its other gangs, as with\n"
+      "watchdog of each rank: an operation that waits longer times out, even if the "
+      "rank is not waiting for it, and the rank aborts its other gangs, as with "
       "torch's asynchronous error handling [none]",
       [](auto& s) -> auto& { return s.options.watchdog; },
       [](std::string_view option, std::string_view text) {
@@ -158,7 +158,7 @@ RunOption sends_option() {
 RunOption ignored_leaks_option() {
   return option_of(
       "ignore-leaks", "KINDS",
-      "leaks not to report: unwaited_work, gang_not_closed, or both, separated by\n"
+      "leaks not to report: unwaited_work, gang_not_closed, or both, separated by "
       "a comma [none]",
       [](auto& s) -> auto& { return s.options.ignored_leaks; },
       [](std::string_view option, std::string_view text) {
@@ -182,8 +182,8 @@ RunOption backend_option() {
 RunOption nccl_option() {
   return option_of(
       "nccl", "PARTS",
-      "for sim-nccl: resident=N kernels at a time, order=host or any (order of\n"
-      "launches), links=device or sockets, launch=async or blocking\n"
+      "for sim-nccl: resident=N kernels at a time, order=host or any (order of "
+      "launches), links=device or sockets, launch=async or blocking "
       "[resident=1,order=host,links=device,launch=async]",
       [](auto& s) -> auto& { return s.options.nccl; },
       [](std::string_view option, std::string_view text) {
@@ -200,7 +200,7 @@ RunOption nccl_option() {
 RunOption faults_option() {
   return option_of(
       "faults", "PLAN",
-      "faults to inject: one_crash, light, swarm, production, byzantine, a\n"
+      "faults to inject: one_crash, light, swarm, production, byzantine, a "
       ".toml file, or none [none]",
       [](auto& s) -> auto& { return s.faults; },
       [](std::string_view, std::string_view text) {

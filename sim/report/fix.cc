@@ -6,14 +6,19 @@ namespace {
 // About sends and receives, where it is not what is to be done about other calls. Empty: it is.
 std::string_view fix_for_message(const Finding& finding) noexcept {
   const bool is_send = finding.call.kind == "send";
-  if (!is_send && finding.call.kind != "recv") return "";
-  if (finding.id == finding_id::participant_missing)
+  const bool is_batch = finding.call.kind == "batch";
+  if (!is_send && !is_batch && finding.call.kind != "recv") return "";
+  if (finding.id == finding_id::participant_missing) {
+    if (is_batch) return "give each send of a batch its receive on the other rank, and vice versa";
     return is_send ? "receive it on the other rank, or do not send it"
                    : "send it from another rank, or do not receive it";
-  if (finding.id == finding_id::point_to_point_cycle && finding.ranks.size() == 1)
-    return "copy the buffer, or start send and receive before the waits";
-  if (finding.id == finding_id::point_to_point_cycle && !is_send)  // nobody in the cycle sends
-    return "let one side send first, or use batch";
+  }
+  if (finding.id == finding_id::point_to_point_cycle) {
+    if (finding.ranks.size() == 1)
+      return "copy the buffer, or start send and receive before the waits";
+    if (is_batch) return "order the batches so that each send meets its receive";
+    if (!is_send) return "let one side send first, or use batch";  // see told_message
+  }
   if (finding.id == finding_id::mismatch_count) return "receive as many elements as are sent";
   if (finding.id == finding_id::mismatch_data_type) return "receive the data type that is sent";
   if (finding.id == finding_id::mismatch_gang) return "send and receive on one gang";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace gang::sim {
 namespace {
 
@@ -152,6 +154,14 @@ std::string wrapped(std::string_view text, std::string_view indent) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
+}
+
+std::string described(std::string_view name, std::string_view text, std::size_t column) {
+  const std::string first = fmt::format("  {}", name);
+  std::string lines = wrapped(text, std::string(column, ' '));
+  const std::size_t columns = column_count(first);
+  if (lines.empty() || columns >= column) return first + "\n" + lines;
+  return lines.replace(0, column, first + std::string(column - columns, ' '));
 }
 
 MarkedText marked_table(const std::vector<std::vector<std::string>>& rows) {

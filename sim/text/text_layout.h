@@ -20,6 +20,10 @@ std::size_t column_count(std::string_view text) noexcept;
 // out.
 std::string wrapped(std::string_view text, std::string_view indent);
 
+// `name`, indented by two, and beside it, from `column` on, `text`, broken at spaces into lines of
+// at most 80 columns; below it, where the name is too long. Ends with a newline.
+std::string described(std::string_view name, std::string_view text, std::size_t column);
+
 // Rows of cells as aligned columns, indented by two, each ending with a newline. If a row exceeds
 // 80 columns, the widest columns are narrowed: their cells are broken at spaces into up to three
 // lines, and shortened with "..." if they still do not fit. A column titled "at" is narrowed last,

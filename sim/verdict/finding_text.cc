@@ -85,14 +85,23 @@ std::string other_wait(const Wait& wait) {
 }  // namespace
 
 std::string message_cycle_text(std::span<const OperationKind> kinds, std::string_view path) {
-  const auto sends = std::ranges::count(kinds, OperationKind::send);
-  if (sends == std::ssize(kinds))
+  const auto are_all = [kinds](OperationKind kind) {
+    return !kinds.empty() && std::ranges::count(kinds, kind) == std::ssize(kinds);
+  };
+  if (are_all(OperationKind::send))
     return fmt::format("Each rank's send waits for the next rank, which sends first too: {}.",
                        path);
-  if (sends == 0)
+  if (are_all(OperationKind::recv))
     return fmt::format("Each rank's receive waits for the next rank, which receives first too: {}.",
                        path);
   return fmt::format("Each rank's message waits for the next rank: {}.", path);
+}
+
+std::size_t told_message(std::span<const OperationKind> kinds) {
+  for (const OperationKind kind : {OperationKind::send, OperationKind::batch})
+    if (const auto found = std::ranges::find(kinds, kind); found != kinds.end())
+      return static_cast<std::size_t>(found - kinds.begin());
+  return 0;
 }
 
 CallOnGang describe_wait(const Task& context) {

@@ -43,6 +43,10 @@ void add_detail(Finding& finding, std::string_view sentence);
 // rank, which sends first too: 0 → 1 → 0."
 std::string message_cycle_text(std::span<const OperationKind> kinds, std::string_view path);
 
+// Which message of a cycle, of these kinds, its finding is about: a send, else a batch, since
+// fix_for takes a receive for a cycle of receives. `kinds` must not be empty.
+std::size_t told_message(std::span<const OperationKind> kinds);
+
 // The kind of the call of a context that waits for a mutex.
 inline constexpr std::string_view mutex_wait = "lock of a mutex";
 

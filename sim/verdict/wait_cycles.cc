@@ -86,7 +86,7 @@ std::string many_orders_text(const CallsOnGangs& calls_on) {
   std::size_t told = 0;
   for (const auto& [gang, calls] : calls_on) {
     if (told == most_gangs) {
-      text += fmt::format("; others {} more gangs", calls_on.size() - told);
+      text += fmt::format("; others called {} more", calls_on.size() - told);
       break;
     }
     text += (told++ == 0 ? ": " : "; ") + order_text(calls);
@@ -232,13 +232,11 @@ Finding stream_finding(const Cycle& cycle) {
   return finding;
 }
 
-// About a send of the cycle, if it has any: only then can receiving first resolve it.
 Finding message_finding(const Cycle& cycle, const std::vector<CallInCycle>& calls) {
   Finding finding = plain_finding(cycle, finding_id::point_to_point_cycle);
   std::vector<OperationKind> kinds;
   for (const CallInCycle& one : calls) kinds.push_back(one.call->kind);
-  const auto send = std::ranges::find(kinds, OperationKind::send);
-  const CallInCycle& told = send == kinds.end() ? calls.front() : calls[send - kinds.begin()];
+  const CallInCycle& told = calls[told_message(kinds)];
   finding.gang = gang_label_of(*told.gang);
   finding.call = describe(*told.call, *told.gang);
   finding.location = location_of(told.call->call_site);

@@ -50,7 +50,7 @@ class CheckCommand final : public harness::Command {
             "check --time-budget 10 --junit check.xml --report check.html",
             "check --backend sim-gloo --seed 1",
             "check --backend sim-nccl --seed 1",
-            "check --cases 1000000 --shard 3/8 --json shards/3.json   # then: merge shards/"};
+            "check --cases 1000000 --shard 3/8 --json shards/3.json"};
   }
 
   std::vector<harness::Option> options() override;

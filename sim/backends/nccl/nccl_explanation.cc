@@ -217,14 +217,18 @@ std::string order_text(const NcclKernel& ahead, const NcclKernel& behind) {
 Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
   std::vector<std::string> orders;
   std::set<std::string> gangs;
-  const NcclPurpose* first = nullptr;
+  std::vector<const NcclPurpose*> ahead_of_others;
+  std::vector<OperationKind> kinds_ahead;
+  const NcclPurpose* told = nullptr;
   bool is_by_device = false;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const NcclKernel* const behind = cycle[i].kernel;
     const NcclKernel* const ahead = cycle[(i + 1) % cycle.size()].kernel;
     if (behind == nullptr || ahead == nullptr || behind->state != NcclKernel::State::queued)
       continue;
-    if (first == nullptr) first = &behind->purpose;
+    if (told == nullptr) told = &behind->purpose;
+    ahead_of_others.push_back(&ahead->purpose);
+    kinds_ahead.push_back(ahead->purpose.call.kind);
     gangs.insert(label_of(*ahead->purpose.gang));
     gangs.insert(label_of(*behind->purpose.gang));
     orders.push_back(order_text(*ahead, *behind));
@@ -232,15 +236,19 @@ Finding Explanation::inversion(const std::vector<NcclWaiter>& cycle) const {
   }
   std::ranges::sort(orders);
   const bool are_messages = gangs.size() == 1 && std::ranges::all_of(cycle, is_message);
+  if (are_messages) told = ahead_of_others[told_message(kinds_ahead)];
   Finding finding = finding_for(
-      *first, are_messages ? finding_id::point_to_point_cycle : finding_id::stream_order_inversion);
+      *told, are_messages ? finding_id::point_to_point_cycle : finding_id::stream_order_inversion);
   finding.ranks = ranks_of(cycle);
-  finding.message = fmt::format("{} {} {} in different orders: {}.",
-                                are_messages        ? "Messages of"
-                                : gangs.size() == 1 ? "Operations of"
-                                                    : "Communicators",
-                                fmt::join(gangs, " and "), is_by_device ? "run" : "are launched",
-                                fmt::join(orders, "; "));
+  const std::string who = fmt::format("{} {}",
+                                      are_messages        ? "Messages of"
+                                      : gangs.size() == 1 ? "Operations of"
+                                                          : "Communicators",
+                                      fmt::join(gangs, " and "));
+  const std::string_view what = are_messages   ? "hold each other up"
+                                : is_by_device ? "run in different orders"
+                                               : "are launched in different orders";
+  finding.message = fmt::format("{} {}: {}.", who, what, fmt::join(orders, "; "));
   finding.detail = fmt::format(
       "A kernel holds its place until its peers have started theirs. Each waits for the next: {}.",
       path_of(cycle));
@@ -304,30 +312,29 @@ Finding Explanation::one_thread(int rank, const std::vector<NcclWaiter>& cycle) 
 Finding Explanation::host_cycle(const std::vector<NcclWaiter>& cycle) const {
   std::set<std::string> gangs;
   std::vector<OperationKind> kinds;
-  const NcclPurpose* told = nullptr;  // the first; of messages, the first send: see fix_for
+  std::vector<const NcclPurpose*> purposes;
   for (const NcclWaiter& one : cycle) {
     const NcclPurpose* purpose = one.kernel != nullptr ? &one.kernel->purpose : nullptr;
     if (one.kernel == nullptr)
       for (const NcclHostWait* wait : chain_.waits_of(one.rank))
         if (wait->purpose != nullptr) purpose = wait->purpose;
     if (purpose == nullptr) continue;
-    const bool is_send_after_receives =
-        purpose->call.kind == OperationKind::send && !kinds.empty() &&
-        std::ranges::all_of(kinds, [](OperationKind kind) { return kind == OperationKind::recv; });
-    if (told == nullptr || is_send_after_receives) told = purpose;
-    gangs.insert(label_of(*purpose->gang));
+    purposes.push_back(purpose);
     kinds.push_back(purpose->call.kind);
+    gangs.insert(label_of(*purpose->gang));
   }
-  const bool has_collectives = !std::ranges::all_of(kinds, is_point_to_point);
-  const std::string_view id = gangs.size() > 1  ? finding_id::cross_gang_cycle
-                              : has_collectives ? finding_id::deadlock
-                                                : finding_id::point_to_point_cycle;
-  Finding finding = told != nullptr ? finding_for(*told, id) : Finding{.id = std::string(id)};
+  const bool are_messages = std::ranges::all_of(kinds, is_point_to_point);
+  const std::string_view id = gangs.size() > 1 ? finding_id::cross_gang_cycle
+                              : are_messages   ? finding_id::point_to_point_cycle
+                                               : finding_id::deadlock;
+  Finding finding{.id = std::string(id)};
+  if (!purposes.empty())
+    finding = finding_for(*purposes[are_messages ? told_message(kinds) : 0], id);
   finding.ranks = ranks_of(cycle);
   finding.message = fmt::format("{} call {} in different orders; each waits for the next: {}.",
                                 capitalised(ranks_text(finding.ranks)), fmt::join(gangs, " and "),
                                 path_of(cycle));
-  if (!has_collectives) finding.message = message_cycle_text(kinds, path_of(cycle));
+  if (are_messages) finding.message = message_cycle_text(kinds, path_of(cycle));
   return finding;
 }
 

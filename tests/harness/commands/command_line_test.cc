@@ -12,6 +12,7 @@
 #include "gang/error.h"
 #include "harness/programs/all_programs.h"
 #include "harness/text/version.h"
+#include "tests/harness/commands/commands_testing.h"
 
 namespace gang::harness {
 namespace {
@@ -98,6 +99,13 @@ TEST(CommandLine, HelpsWithEveryCommandAndItsExamples) {
   const CommandAnswer answer = run_probe({"probe", "--help"});
   EXPECT_EQ(answer.status, exit_status::holds);
   EXPECT_THAT(answer.out, HasSubstr("tool probe --fail yes"));
+}
+
+TEST(CommandLine, HelpFitsATerminal) {
+  EXPECT_LE(width_of(ask({"--help"}).out), sim::terminal_columns);
+  for (const auto& command : make_standard_commands([] { return EnvironmentVariables{}; }))
+    EXPECT_LE(width_of(ask({command->name(), "--help"}).out), sim::terminal_columns)
+        << command->name();
 }
 
 TEST(CommandLine, FromTheFirstArgumentOnAllWordsAreThoseOfTheProgram) {

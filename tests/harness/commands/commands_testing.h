@@ -1,6 +1,7 @@
 // Asks the command line in a test.
 #pragma once
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "harness/commands/command_line.h"
 #include "harness/programs/all_programs.h"
 #include "harness/programs/faulty/all_faulty_programs.h"
+#include "sim/text/text_layout.h"
 #include "tests/temporary_directory.h"
 
 namespace gang::harness {
@@ -32,6 +34,15 @@ inline Answer ask(const std::vector<std::string>& arguments,
   std::ostringstream err;
   const int status = run_command_line(command_line, arguments, out, err);
   return {status, out.str(), err.str()};
+}
+
+// The columns of the longest line.
+inline std::size_t width_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t width = 0;
+  for (std::string line; std::getline(lines, line);)
+    width = std::max(width, sim::column_count(line));
+  return width;
 }
 
 // A file in the tests' temporary directory.

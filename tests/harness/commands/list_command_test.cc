@@ -20,6 +20,24 @@ TEST(ListCommand, ListsEverything) {
   }
 }
 
+TEST(ListCommand, ALongNameStandsAboveItsDescription) {
+  CommandLine command_line{.binary = "tool", .description = ""};
+  command_line.commands.push_back(make_list_command());
+  command_line.listings = {{"laws", [] {
+                              return std::vector<Listing::Entry>{
+                                  {"recordings.a_recording_is_a_program", "It runs."}};
+                            }}};
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run_command_line(command_line, {"list", "laws"}, out, err), 0);
+  EXPECT_EQ(out.str(),
+            "laws\n"
+            "  recordings.a_recording_is_a_program\n"
+            "                        It runs.\n");
+}
+
+TEST(ListCommand, FitsATerminal) { EXPECT_LE(width_of(ask({"list"}).out), sim::terminal_columns); }
+
 TEST(ListCommand, ListsOneThing) {
   const std::string text = ask({"list", "programs"}).out;
   EXPECT_THAT(text, HasSubstr("every_collective"));
@@ -65,10 +83,9 @@ TEST(ListCommand, AParameterIsALineWithWhatItAcceptsAndItsDefault) {
 TEST(ListCommand, ABackendThatCannotRunHereSaysWhy) {
   std::string expected = "backends\n";
   for (const Backend& backend : all_backends()) {
-    std::string name(to_string(backend.kind));
-    name.resize(22, ' ');
     const std::string why = "unavailable: " + backend.unavailable;
-    expected += "  " + name + (backend.is_available() ? backend.description : why) + "\n";
+    expected += sim::described(to_string(backend.kind),
+                               backend.is_available() ? backend.description : why, 24);
   }
   EXPECT_EQ(ask({"list", "backends"}).out, expected);
 }

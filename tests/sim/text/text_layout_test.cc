@@ -98,6 +98,19 @@ TEST(Table, BreaksCellsAtSpacesBeforeItShortensThem) {
   EXPECT_EQ(lines.size(), 2U);
 }
 
+TEST(Described, TheTextStandsBesideTheName) {
+  EXPECT_EQ(described("--seed S", "for schedules", 12), "  --seed S  for schedules\n");
+  EXPECT_EQ(described("--quiet", "", 12), "  --quiet\n");
+  const auto lines = lines_of(described("--seed S", std::string(66, 's') + " and data", 12));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1], std::string(12, ' ') + "and data");
+}
+
+TEST(Described, TheTextStandsBelowANameThatReachesIt) {
+  EXPECT_EQ(described("--quietly", "nothing", 12), "  --quietly nothing\n");
+  EXPECT_EQ(described("--quietest", "nothing", 12), "  --quietest\n            nothing\n");
+}
+
 TEST(Table, ACellTakesThreeLinesAtMost) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "word ";

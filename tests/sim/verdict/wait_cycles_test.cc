@@ -167,7 +167,7 @@ TEST(WaitCycles, OfThreeGangsOrMoreWhoIsWhereIsNamed) {
             "called p1 (at pairs.cc:7); rank 2 called p2 (at pairs.cc:7). Each waits for the next: "
             "0 → 1 → 2 → 0.");
   EXPECT_THAT(full_message(run_pairs(7).findings.at(0)),
-              HasSubstr("rank 3 called p3 (at pairs.cc:7); others 3 more gangs. Each waits"));
+              HasSubstr("rank 3 called p3 (at pairs.cc:7); others called 3 more. Each waits"));
 }
 
 TEST(WaitCycles, ACollectiveWhoseMemberIsBlockedInAMessageOfItsGangMissesIt) {
