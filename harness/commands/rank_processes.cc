@@ -129,7 +129,11 @@ ProcessEnvironment RankProcesses::environment(const Conductor& conductor,
   // The order of sets must not differ from run to run.
   if (!variables.contains("PYTHONHASHSEED")) environment["PYTHONHASHSEED"] = "0";
   if (!variables.contains("OMP_NUM_THREADS")) environment["OMP_NUM_THREADS"] = "1";
-  if (cuda_as_cpu_) environment["GANGSIM_CUDA_AS_CPU"] = "1";
+  if (cuda_as_cpu_) {
+    // How many GPUs a process that is not a rank sees, which may start a rank for each.
+    const int devices = conductor.world_size() > 0 ? conductor.world_size() : default_world_size;
+    environment["GANGSIM_CUDA_AS_CPU"] = std::to_string(devices);
+  }
   if (threads_) environment["GANGSIM_LOG_RANKS"] = log_ranks_.value_or("0");
   return environment;
 }
@@ -168,7 +172,11 @@ std::vector<std::string> RankProcesses::words_of_program() const {
 
 std::string RankProcesses::program_name() const {
   if (words_.empty()) return "attached ranks";
-  return words_.front() == "-m" || words_.front() == own_command ? words_[1] : words_.front();
+  if (words_.front() == "-m") return words_[1];
+  if (!starts_by_command()) return words_.front();
+  const auto script =
+      std::ranges::find_if(words_, [](const std::string& word) { return word.ends_with(".py"); });
+  return script != words_.end() ? *script : words_[1];
 }
 
 std::string RankProcesses::options_text() const {

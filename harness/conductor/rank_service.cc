@@ -63,7 +63,7 @@ Caller* RankService::await_first_caller() {
     return !reason.empty();
   });
   if (process_.callers.empty()) {
-    if (!reason.empty()) throw Error(fmt::format("its process never joined the run: {}", reason));
+    if (!reason.empty()) throw Error(fmt::format("the process never joined the run: {}", reason));
     return nullptr;
   }
   process_.callers.front()->is_served = true;

@@ -24,6 +24,24 @@ class Launchers(unittest.TestCase):
         ended = self.launch(PROGRAMS / "torch" / "spawn.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)
 
+    def test_a_program_that_starts_a_rank_for_each_gpu(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = write(folder, "spawn.py", """
+import torch, torch.distributed as dist, torch.multiprocessing
+def work(rank, world):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500", rank=rank,
+                            world_size=world)
+    assert torch.cuda.device_count() == world
+    dist.barrier()
+if __name__ == "__main__":
+    world = torch.cuda.device_count()
+    torch.multiprocessing.spawn(work, args=(world,), nprocs=world)
+""")
+            for options, world in ((["--world", 3], 3), ([], 2)):
+                ended = gangsim("torch", "--cuda-as-cpu", *options, "--", PYTHON, script)
+                self.assertEqual(ended.returncode, 0, ended.stdout)
+                self.assertIn(f", world {world}, seed 1\n", ended.stdout)
+
     def test_a_program_that_starts_its_own_ranks_is_not_started_as_one(self):
         for world in (2, 3):  # it starts three
             ended = gangsim("torch", "--world", world, PROGRAMS / "torch" / "spawn.py")

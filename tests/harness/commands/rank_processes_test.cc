@@ -46,7 +46,8 @@ TEST(RankProcesses, CanRepeatOnlyWhatGangsimStarts) {
 TEST(RankProcesses, AreNamedByTheirProgram) {
   EXPECT_EQ(Chosen({"train.py", "--epochs"}).ranks.program_name(), "train.py");
   EXPECT_EQ(Chosen({"-m", "package.train"}).ranks.program_name(), "package.train");
-  EXPECT_EQ(Chosen({"--", "torchrun", "train.py"}).ranks.program_name(), "torchrun");
+  EXPECT_EQ(Chosen({"--", "torchrun", "train.py", "a.py"}).ranks.program_name(), "train.py");
+  EXPECT_EQ(Chosen({"--", "mpirun", "-np", "2"}).ranks.program_name(), "mpirun");
   EXPECT_EQ(Chosen({}).ranks.program_name(), "attached ranks");
 }
 

@@ -17,7 +17,7 @@ import torch
 
 from . import sync_batch_norm
 
-VARIABLE = "GANGSIM_CUDA_AS_CPU"
+VARIABLE = "GANGSIM_CUDA_AS_CPU"  # the number of devices of a process that is not a rank
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
@@ -176,7 +176,7 @@ def _replace_cuda() -> None:
             (True, ("is_available", "is_initialized", "is_bf16_supported"))):
         for name in names:
             setattr(cuda, name, _returning(value))
-    cuda.device_count = lambda: int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    cuda.device_count = _device_count
     cuda.current_device, cuda.set_device = lambda: current[0], set_device
     cuda.get_device_name = lambda *_: "the CPU as CUDA"
     cuda.get_device_capability = lambda *_: (9, 0)
@@ -204,6 +204,11 @@ def _replace_cuda() -> None:
         torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
         torch.cpu.current_stream = _current_stream
     cuda.device = lambda _=None: contextlib.nullcontext()
+
+
+def _device_count() -> int:
+    """One for each rank: a script may also start a rank for each."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get(VARIABLE) or 1)
 
 
 def _replace_accelerator() -> None:
