@@ -62,8 +62,8 @@ class PythonCommand final : public Command {
 
   std::vector<Option> options() override {
     std::vector<Option> options = {ranks_.program_option()};
-    run_options_.add_to(
-        options, {"world", "seed", "schedule", "sends", "faults", "execution", "step-limit"});
+    run_options_.add_to(options, {"world", "seed", "schedule", "sends", "faults", "execution",
+                                  "step-limit", "let-timeouts-fire"});
     for (Option& option : options) {
       if (option.name == "--world")
         option.description = fmt::format("number of ranks; after --, as COMMAND says [{}]",

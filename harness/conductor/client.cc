@@ -60,15 +60,24 @@ Client::Client(std::string path, const HelloMessage& hello)
 
 // -- Requests --
 
-template <typename Message>
-Message Client::answer() {
+ServerMessage Client::any_answer() {
   if (verdict_) throw RunEnded(*verdict_);
   ServerMessage message = receive();
   if (const auto* const over = std::get_if<OverMessage>(&message))
     throw RunEnded(*(verdict_ = over->error));
+  return message;
+}
+
+template <typename Message>
+Message Client::as(ServerMessage message) {
   if (auto* const expected = std::get_if<Message>(&message)) return std::move(*expected);
   throw ProtocolError(
       fmt::format("the conductor gave answer {} to another question", message.index()));
+}
+
+template <typename Message>
+Message Client::answer() {
+  return as<Message>(any_answer());
 }
 
 std::vector<OperationResult> Client::results() { return answer<DoneMessage>().results; }
@@ -94,6 +103,14 @@ std::uint64_t Client::start(OperationMessage message) {
 std::vector<OperationResult> Client::wait(const std::vector<std::uint64_t>& ids) {
   tell(WaitMessage{.ids = ids, .threads = silent_threads_, .call_site = {}});
   return results();
+}
+
+std::vector<OperationResult> Client::wait_for(const std::vector<std::uint64_t>& ids,
+                                              Duration timeout) {
+  tell(WaitMessage{.ids = ids, .timeout = timeout, .threads = silent_threads_, .call_site = {}});
+  ServerMessage message = any_answer();
+  if (std::holds_alternative<TestedMessage>(message)) return {};
+  return as<DoneMessage>(std::move(message)).results;
 }
 
 std::size_t Client::wait_any(const std::vector<std::uint64_t>& ids) {

@@ -57,6 +57,8 @@ class Client {
   std::uint64_t start(OperationMessage message);
   std::vector<OperationResult> wait(const std::vector<std::uint64_t>& ids);
   OperationResult wait(std::uint64_t id) { return wait(std::vector{id}).at(0); }
+  // Empty: `timeout` has passed first.
+  std::vector<OperationResult> wait_for(const std::vector<std::uint64_t>& ids, Duration timeout);
   std::size_t wait_any(const std::vector<std::uint64_t>& ids);
   bool test(std::uint64_t id);
   OperationResult group(std::uint32_t number, std::string name, std::vector<int> ranks);
@@ -80,6 +82,9 @@ class Client {
  private:
   std::uint64_t send_operation(OperationMessage message, bool is_blocking);
   void read_into(std::span<std::byte> bytes);
+  ServerMessage any_answer();
+  template <typename Message>
+  static Message as(ServerMessage message);
   template <typename Message>
   Message answer();
   std::vector<OperationResult> results();

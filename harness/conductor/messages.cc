@@ -81,6 +81,7 @@ void fields(auto& io, Is<OperationMessage> auto& message) {
 
 void fields(auto& io, Is<WaitMessage> auto& message) {
   io.numbers(message.ids);
+  if (!message.is_for_any) io.timeout(message.timeout);
   io.numbers(message.threads);
   io.site(message.call_site);
 }

@@ -19,7 +19,7 @@
 
 namespace gang::harness {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 // Keeps texts of call sites for as long as reports may name them. Equal texts are kept once.
 class KeptTexts {
@@ -80,7 +80,8 @@ struct OperationMessage {
 
 struct WaitMessage {
   std::vector<std::uint64_t> ids;
-  bool is_for_any = false;  // one of them suffices: at least one, and all different
+  bool is_for_any = false;               // one of them suffices: at least one, and all different
+  std::optional<Duration> timeout = {};  // of a wait for all; none: as long as it takes
   std::vector<std::uint32_t> threads;
   CallSite call_site;
 };
@@ -225,6 +226,7 @@ struct DoneMessage {
   std::vector<OperationResult> results;
 };
 
+// Also the answer to a wait whose time has passed first.
 struct TestedMessage {
   bool is_complete = false;
 };

@@ -265,7 +265,8 @@ void RankService::handle(Session& session, WaitMessage& message) {
                   rank_.rank(), session.caller, conductor_.processes_);
     return answer(session, FirstMessage{static_cast<std::uint32_t>(first)});
   }
-  for (const auto& operation : operations) operation->wait(rank_.runtime());
+  if (!StartedOperation::wait_all(operations, message.timeout, rank_.runtime()))
+    return answer(session, TestedMessage{.is_complete = false});
   answer_with(session, operations);
 }
 

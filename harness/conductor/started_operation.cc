@@ -167,18 +167,33 @@ void StartedOperation::start() {
   }
 }
 
-void StartedOperation::wait(Runtime& runtime) {
-  if (has_ended_) return;
+bool StartedOperation::wait(Runtime& runtime, std::optional<TimePoint> deadline) {
+  if (has_ended_) return true;
   if (!waiting_) waiting_ = runtime.make_mutex();
   const std::lock_guard lock(*waiting_);
-  if (has_ended_) return;
+  if (has_ended_) return true;
   try {
-    work_.wait();
+    if (!deadline) {
+      work_.wait();
+    } else {
+      // At the deadline itself, it may still turn out to have ended.
+      const Duration left = std::max(*deadline - runtime.now(), Duration{1});
+      if (!work_.wait(left)) return false;
+    }
     if (message_.kind == OperationKind::recv) received_ = work_.received();
   } catch (const std::exception&) {
     error_ = std::current_exception();
   }
   has_ended_ = true;
+  return true;
+}
+
+bool StartedOperation::wait_all(std::span<const std::shared_ptr<StartedOperation>> operations,
+                                std::optional<Duration> timeout, Runtime& runtime) {
+  std::optional<TimePoint> deadline;
+  if (timeout) deadline = deadline_after(runtime.now(), *timeout);
+  return std::ranges::all_of(
+      operations, [&](const auto& operation) { return operation->wait(runtime, deadline); });
 }
 
 std::size_t StartedOperation::wait_any(

@@ -28,8 +28,14 @@ class StartedOperation {
   // Calls the gang; a blocking message blocks. An error of the call is the operation's result.
   void start();
 
-  // Blocks until it has ended. Threads: any of the rank, whose runtime it takes.
-  void wait(Runtime& runtime);
+  // Blocks until it has ended, or until `deadline`; whether it has ended. Threads: any of the rank,
+  // whose runtime it takes; but who comes while another one waits, waits as long as that one.
+  bool wait(Runtime& runtime, std::optional<TimePoint> deadline = {});
+
+  // Blocks until all of `operations` have ended; false if `timeout` has passed first. Threads: as
+  // wait.
+  static bool wait_all(std::span<const std::shared_ptr<StartedOperation>> operations,
+                       std::optional<Duration> timeout, Runtime& runtime);
 
   // Blocks until one of `operations` (at least one) has ended; its index, the lowest if there are
   // several. Threads: as wait.

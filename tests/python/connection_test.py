@@ -169,10 +169,21 @@ class Answers(unittest.TestCase):
             connection = conductor.connect()
             pending = [Pending(number, all_reduce(each), None, connection)
                        for number, each in enumerate(data)]
-            results = connection.wait(pending, (), PLACE)
-            self.assertEqual([each.status for each in results], [wire.OK, wire.ABORTED])
-            self.assertEqual([each.result for each in pending], results)
+            self.assertTrue(connection.wait(pending, (), PLACE))
+            self.assertEqual([each.result.status for each in pending], [wire.OK, wire.ABORTED])
         self.assertEqual(data, [b"a", b"\0"])
+
+    def test_a_wait_whose_time_has_passed_has_no_results(self):
+        too_late = wire.frame(wire.TESTED, b"\0")
+        with ScriptedConductor(too_late, done()) as conductor:
+            connection = conductor.connect()
+            pending = [Pending(7, Operation(0, wire.BARRIER, PLACE), None, connection)]
+            self.assertFalse(connection.wait(pending, (), PLACE, 1500))
+            self.assertIsNone(pending[0].result)
+            self.assertTrue(connection.wait(pending, (), PLACE))
+            self.assertEqual(pending[0].result.status, wire.OK)
+        self.assertEqual([struct.unpack_from("<IQq", each) for each in conductor.received[-2:]],
+                         [(1, 7, 1500), (1, 7, 0)])
 
     def test_an_error_of_the_store_is_raised(self):
         stored = wire.frame(wire.STORED, struct.pack("<Bq", wire.TIMEOUT, 0), wire.blobs([]),

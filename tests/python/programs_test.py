@@ -78,6 +78,21 @@ class Programs(unittest.TestCase):
                 self.assertEqual(shown.count(line), times, shown)
                 self.assertEqual(shown.count("The traceback of rank 0"), int(log == "none"))
 
+    def test_a_program_that_handles_timeouts_can_be_shown_them(self):
+        text = ("import gangsim\n"
+                "gang = gangsim.root_gang()\n"
+                "if gang.rank == 0:\n"
+                "    try:\n"
+                "        gang.barrier()\n"
+                "    except gangsim.GangError as error:\n"
+                "        print('handled', error.kind)\n")
+        with tempfile.TemporaryDirectory() as folder:
+            script = write(folder, "alone.py", text)
+            for options, status in (((), 1), (("--let-timeouts-fire",), 0)):
+                ended = gangsim("python", "--world", 2, *options, script)
+                self.assertEqual(ended.returncode, status, ended.stdout)
+                self.assertEqual("handled timeout" in ended.stdout, status == 0, ended.stdout)
+
     def test_each_rank_can_have_an_interpreter_of_its_own(self):
         ended = gangsim("python", "--spawn", "--world", 2, PROGRAMS / "python" / "gangs.py")
         self.assertEqual(ended.returncode, 0, ended.stdout)

@@ -33,10 +33,14 @@ class RecordingConnection:
         self.operations.append(operation)
         return Pending(len(self.operations), operation, None, self)
 
-    def wait(self, pending, threads, place):
+    def wait(self, pending, threads, place, timeout_ns=0):
+        """With a timeout, only what has ended before ends in time."""
         self.waits.append([each.number for each in pending])
+        if timeout_ns and not self.ended.issuperset(self.waits[-1]):
+            return False
         for each in pending:
             each.result = self.answer(each.operation)
+        return True
 
     def wait_any(self, pending, threads, place):
         """The first ends that is asked for."""

@@ -4,6 +4,7 @@ import gc
 import sys
 import threading
 import unittest
+from datetime import timedelta
 from unittest import mock
 
 from package import has
@@ -55,6 +56,17 @@ class Works(Recorded):
             self.assertEqual(each.exception() is None, is_well)
         with self.assertRaises(RuntimeError):
             failed.result()
+
+    def test_a_wait_that_is_too_short_raises_and_may_be_repeated(self):
+        x = torch.ones(1)
+        started = self.group.allreduce([x])
+        for timeout in (timedelta(milliseconds=5), timedelta(seconds=-1)):
+            with self.assertRaises(RuntimeError) as caught:
+                started.wait(timeout)
+            self.assertEqual(caught.exception.kind, "timeout")
+            self.assertFalse(started.is_completed())
+        self.assertTrue(started.wait(timedelta(0)))  # PyTorch's way to say that it waits on
+        self.assertTrue(started.wait(timedelta(milliseconds=5)))
 
     def test_it_is_complete_when_its_outputs_are_in_place(self):
         x = torch.zeros(2, 2).t()[:1]

@@ -55,7 +55,9 @@ class Writing(unittest.TestCase):
                  struct.pack("<I", 5) + wire.text("tp") + wire.text("role")
                  + struct.pack("<Iiiq", 2, 0, 2, 1 << 40) + place),
                 (wire.wait([1, 1 << 40], [70, 80], place), wire.WAIT,
-                 struct.pack("<IQQIII", 2, 1, 1 << 40, 2, 70, 80) + place),
+                 struct.pack("<IQQqIII", 2, 1, 1 << 40, 0, 2, 70, 80) + place),
+                (wire.wait([], [], place, wire.timeout_ns(1.5)), wire.WAIT,
+                 struct.pack("<IqI", 0, 1500000000, 0) + place),
                 (wire.wait_any([3], [70], place), wire.WAIT_ANY,
                  struct.pack("<IQII", 1, 3, 1, 70) + place),
                 (wire.test(1 << 40, [70]), wire.TEST, struct.pack("<QII", 1 << 40, 1, 70)),

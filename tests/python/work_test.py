@@ -8,7 +8,7 @@ from recording_connection import recorded, result
 
 import gangsim
 from gangsim import call_site, wire
-from gangsim.errors import GangError
+from gangsim.errors import GangError, InvalidArgument
 
 ABORTED = result(wire.ABORTED, error="why")
 
@@ -27,6 +27,25 @@ class Waiting(unittest.TestCase):
             self.assertTrue(work.test())
             self.assertEqual(work.pending[0].result.status, wire.OK)
             self.assertEqual(connection.waits, [[1]])
+
+    def test_a_wait_may_be_limited_and_repeated(self):
+        with recorded() as connection:
+            work = gang().start_barrier()
+            self.assertFalse(work.wait(0.5))
+            self.assertIsNone(work.pending[0].result)
+            connection.ended.add(1)
+            self.assertTrue(work.wait(0.5))
+            self.assertTrue(work.wait())
+            self.assertEqual(connection.waits, [[1], [1]])
+
+    def test_a_limit_that_is_not_positive_is_refused(self):
+        with recorded() as connection:
+            work = gang().start_barrier()
+            for timeout in (0, -1.5, float("nan")):
+                with self.assertRaises(InvalidArgument):
+                    work.wait(timeout)
+            self.assertEqual(connection.waits, [])
+            work.wait()
 
     def test_a_batch_has_ended_when_all_of_it_has(self):
         with recorded() as connection:

@@ -101,13 +101,18 @@ class Connection:
         self.send(frame)
         return Pending(number, operation, block, self)
 
-    def wait(self, pending: Sequence[Pending], threads: Sequence[int],
-             place: bytes) -> List[wire.Result]:
-        """Waits until all have ended and returns their results, failed ones included."""
+    def wait(self, pending: Sequence[Pending], threads: Sequence[int], place: bytes,
+             timeout_ns: int = 0) -> bool:
+        """Waits until all have ended, which then have their results, failed ones included; false
+        if `timeout_ns`, unless that is 0, has passed first."""
         if not pending:
-            return []
-        frame = wire.wait([each.number for each in pending], threads, place)
-        return self._end_of(pending, *self.request(frame), raises=False)
+            return True
+        frame = wire.wait([each.number for each in pending], threads, place, timeout_ns)
+        kind, answer = self.request(frame)
+        if kind == wire.TESTED and timeout_ns:
+            return False
+        self._end_of(pending, kind, answer, raises=False)
+        return True
 
     def wait_any(self, pending: Sequence[Pending], threads: Sequence[int],
                  place: bytes) -> Pending:

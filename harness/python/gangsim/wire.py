@@ -1,4 +1,4 @@
-"""Frames of the protocol between a rank's process and the conductor, version 3.
+"""Frames of the protocol between a rank's process and the conductor, version 4.
 
 Every function makes or reads bytes; nothing here knows a socket. All numbers are little-endian and
 unaligned. A frame is a u32 size, a u8 kind, and size - 1 bytes of fields.
@@ -9,8 +9,9 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import ProtocolError
 
-VERSION = 3
+VERSION = 4
 MAX_FRAME_BYTES = 64 << 20
+NEVER_NS = 2 ** 63 - 1  # the longest timeout
 
 # Kinds of frames that a client sends.
 HELLO, GROUP, START, CALL, WAIT, TEST, DROP, CLOSE = range(1, 9)
@@ -151,8 +152,15 @@ def group(number: int, name: str, role: str, ranks: Sequence[int], timeout_ns: i
                  struct.pack("<q", timeout_ns), place)
 
 
-def wait(ids: Sequence[int], threads: Sequence[int], place: bytes) -> bytes:
-    return frame(WAIT, numbers("Q", ids), numbers("I", threads), place)
+def timeout_ns(seconds: Optional[float]) -> int:
+    """What a frame says of a timeout > 0; of None, 0."""
+    return 0 if seconds is None else max(1, int(min(seconds * 1e9, NEVER_NS)))
+
+
+def wait(ids: Sequence[int], threads: Sequence[int], place: bytes, timeout_ns: int = 0) -> bytes:
+    """`timeout_ns`: 0 for as long as it takes."""
+    return frame(WAIT, numbers("Q", ids), struct.pack("<q", timeout_ns), numbers("I", threads),
+                 place)
 
 
 def wait_any(ids: Sequence[int], threads: Sequence[int], place: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from typing import List, NamedTuple, Optional, Sequence
 
-from . import call_site, process
+from . import call_site, process, wire
 from .connection import Pending, raise_if_failed
 from .errors import InvalidArgument
 
@@ -28,14 +28,22 @@ class Work:
         self.pending, self._keep = pending, keep
         self._place = call_site.here()
 
-    def wait(self) -> None:
-        """Blocks until the operation is complete. Raises its error, at every call."""
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Blocks until the operation is complete, or for at most `timeout` seconds (> 0): then it
+        returns false, the operation goes on, and the program may wait again.
+
+        Raises the operation's error, at every call.
+        """
+        if timeout is not None and not timeout > 0:
+            raise InvalidArgument(f"timeout is {timeout} s; must be greater than 0")
         waiting = self.unfinished()
-        if waiting:
-            process.connection().wait(waiting, process.silent_threads(), call_site.here())
+        if waiting and not process.connection().wait(
+                waiting, process.silent_threads(), call_site.here(), wire.timeout_ns(timeout)):
+            return False
         self._keep = None
         for each in self.pending:
             raise_if_failed(each.result)
+        return True
 
     def test(self) -> bool:
         """Whether the operation is complete; never blocks. Raises its error."""

@@ -34,6 +34,7 @@ struct WorldOptions {
   ScheduleChoice schedule = ScheduleChoice::round_robin;
   std::uint64_t seed = 1;
   TurnOptions turns = {};
+  sim::PendingTimeouts pending_timeouts = sim::PendingTimeouts::are_deadlocks;
 };
 
 using RankProgram = std::function<void(Client&)>;
@@ -110,6 +111,7 @@ class ConductedWorld {
     RunSpecification specification{
         .program = "test", .world_size = options_.world_size, .schedule = options_.schedule};
     specification.options.seed = options_.seed;
+    specification.options.pending_timeouts = options_.pending_timeouts;
     RunResult result =
         harness::run(conductor_->program("test"), specification,
                      {.trace = sim::Recording::on, .outputs = KeepOutputs::data, .settles = false});

@@ -17,7 +17,7 @@ inline std::vector<Frame> sample_frames() {
   std::vector<ClientMessage> messages = {
       HelloMessage{.version = 1, .world_size = 2, .thread_name = "main"},
       GroupMessage{.group = 1, .name = "g", .role = "r", .ranks = {0, 1}, .call_site = site},
-      WaitMessage{.ids = {1, 2}, .call_site = site},
+      WaitMessage{.ids = {1, 2}, .timeout = Duration{7}, .call_site = site},
       WaitMessage{.ids = {1, 2}, .is_for_any = true, .call_site = site},
       TestMessage{1},
       DropMessage{1, site},

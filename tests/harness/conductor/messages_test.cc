@@ -118,11 +118,11 @@ TEST_F(ClientMessages, EveryKindTypeAndReductionHasItsNumber) {
 }
 
 TEST_F(ClientMessages, WaitsTestsAndDrops) {
-  const auto wait = parsed(WaitMessage{.ids = {4, 2}, .threads = {1}, .call_site = site});
+  const auto wait = parsed(WaitMessage{{4, 2}, false, 5ms, {1}, site});
   EXPECT_THAT(wait.ids, ElementsAre(4, 2));
   EXPECT_THAT(wait.threads, ElementsAre(1));
   EXPECT_EQ(wait.call_site, site);
-  EXPECT_FALSE(wait.is_for_any);
+  EXPECT_TRUE(!wait.is_for_any && wait.timeout == 5ms);
   const auto any = parsed(WaitMessage{.ids = {4, 2}, .is_for_any = true, .call_site = site});
   EXPECT_THAT(any.ids, ElementsAre(4, 2));
   EXPECT_TRUE(any.is_for_any);

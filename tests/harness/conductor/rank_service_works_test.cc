@@ -12,6 +12,7 @@ namespace {
 using namespace conducted;  // NOLINT(google-build-using-namespace)
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(RankServiceWorks, AWorkIsCompleteOnceTheOthersHaveCome) {
   const RunResult result = conduct(2, [](Client& client) {
@@ -59,6 +60,34 @@ TEST(RankServiceWorks, OneOfManyWorksIsEnough) {
     }
   });
   EXPECT_TRUE(result.holds()) << to_string(result);
+}
+
+// Rank 1 sends what the second work receives once rank 0 has waited in vain for both.
+void wait_in_vain(Client& client) {
+  const StoreMessage go{.function = StoreFunction::wait, .keys = {"go"}, .timeout = 3600s};
+  if (client.rank() == 1) {
+    client.call(int_send(0, 1));
+    client.store(go);
+    client.call(int_send(0, 2));
+    return;
+  }
+  const std::vector<std::uint64_t> works = {client.start(int_recv(1)), client.start(int_recv(1))};
+  EXPECT_THAT(client.wait_for(works, 5s), IsEmpty());
+  EXPECT_THAT(client.wait_for({works[1]}, 5s), IsEmpty());
+  StoreMessage set{.function = StoreFunction::set, .keys = {"go"}};
+  set.values.resize(1);
+  client.store(set);
+  const std::vector<OperationResult> both = client.wait_for(works, 5s);
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_THAT(both[0].values<std::int32_t>(), ElementsAre(1));
+  EXPECT_THAT(both[1].values<std::int32_t>(), ElementsAre(2));
+}
+
+TEST(RankServiceWorks, AWaitMayBeLimitedAndRepeated) {
+  const RunResult result =
+      conduct({.world_size = 2, .pending_timeouts = sim::PendingTimeouts::fire}, wait_in_vain);
+  EXPECT_TRUE(result.holds()) << to_string(result);
+  EXPECT_EQ(result.report.virtual_time, 10s);
 }
 
 TEST(RankServiceWorks, AnErrorIsOneOfManyEndsToo) {

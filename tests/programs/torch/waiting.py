@@ -35,6 +35,23 @@ def check_works(rank, world):
     work.wait()
 
 
+def check_limits(rank, world):
+    """A wait that ends by its own timeout, after which the operation goes on."""
+    others = dist.new_group(list(range(world)))
+    if rank == 1:
+        dist.barrier(group=others)  # until the others have waited in vain
+    x, work = started(world)
+    if rank != 1:
+        try:
+            work.wait(timedelta(milliseconds=20))
+            raise AssertionError("the wait ended without rank 1")
+        except RuntimeError:
+            assert not work.is_completed()
+        dist.barrier(group=others)
+    work.wait()
+    assert x[0] == world
+
+
 def check_futures(rank, world):
     _, work = started(world)
     assert work.get_future().wait()[0][0] == world
@@ -121,7 +138,8 @@ def check_messages(rank, world):
 def main():
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
-    for check in (check_works, check_futures, check_hooks, check_threads, check_messages):
+    for check in (check_works, check_limits, check_futures, check_hooks, check_threads,
+                  check_messages):
         check(rank, world)
     dist.barrier()
     if rank == 0:

@@ -5,8 +5,9 @@ from typing import List, Union
 
 from torch.distributed import distributed_c10d as c10d
 
+from ..wire import NEVER_NS
+
 _DEFAULT = timedelta(minutes=30)  # where PyTorch is not told one
-_NEVER_NS = 2 ** 63 - 1
 
 
 def to_ns(timeout: Union[timedelta, float, None]) -> int:
@@ -17,7 +18,7 @@ def to_ns(timeout: Union[timedelta, float, None]) -> int:
     """
     timeout = _DEFAULT if timeout is None else timeout
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-    return max(0, min(int(seconds * 1e9), _NEVER_NS))
+    return max(0, min(int(seconds * 1e9), NEVER_NS))
 
 
 def defaults_ns() -> List[int]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections import deque
+from datetime import timedelta
 from typing import List, Optional, Sequence
 
 from torch.distributed import distributed_c10d as c10d
@@ -89,10 +90,12 @@ class Work(c10d.Work):
 
     # -- torch.distributed.Work --
 
-    def wait(self, timeout=None) -> bool:
-        """Returns when all operations have ended and their outputs are in place."""
-        if not self._is_finished:
-            self._finish()
+    def wait(self, timeout: Optional[timedelta] = None) -> bool:
+        """Returns when all operations have ended and their outputs are in place; raises if
+        `timeout` passes first (none, and 0, which C++ says: never). They go on then."""
+        if not self._is_finished and not self._finish(_wait_ns(timeout)):
+            raise as_torch(error_of(wire.TIMEOUT, f"wait timed out after {timeout}; the operation "
+                                                  "has not ended"))
         if self._error is not None:
             raise as_torch(self._error)
         return True
@@ -157,17 +160,18 @@ class Work(c10d.Work):
             return []
         return [each for each in self._pending if each.result is None]
 
-    def _finish(self) -> None:
+    def _finish(self, timeout_ns: int = 0) -> bool:
+        """Whether they have ended; if not, `timeout_ns` has passed, which is not 0."""
         if self._parent is not None and not self._parent._is_finished:
-            self._parent._finish()
-            return
+            return self._parent._finish(timeout_ns)
         works = self._adopted or (self,)
         for work in works:
             work._check_buffers()
         waiting = [each for each in self._pending if each.result is None]
         try:
-            if waiting:
-                process.connection().wait(waiting, process.silent_threads(), call_site.here())
+            if not process.connection().wait(waiting, process.silent_threads(), call_site.here(),
+                                             timeout_ns):
+                return False
         except Error as error:
             raise as_torch(error) from None
         for work in works:
@@ -175,6 +179,7 @@ class Work(c10d.Work):
         if self._adopted:
             self._error = next((work._error for work in works if work._error), None)
             self._settle()
+        return True
 
     def _settle(self) -> None:
         """Takes the results, now that all operations have ended."""
@@ -215,6 +220,11 @@ class Work(c10d.Work):
         if lost:
             raise as_torch(error_of(1, "a tensor was freed or resized while an operation on it was "
                                        "in flight; wait for the operation first"))
+
+
+def _wait_ns(timeout: Optional[timedelta]) -> int:
+    """As wire.wait takes it. Less than 0 is as good as over."""
+    return wire.timeout_ns(timeout.total_seconds() if timeout else None)
 
 
 def _ddp_file() -> str:
