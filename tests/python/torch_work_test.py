@@ -205,6 +205,12 @@ class Futures(Recorded):
         with self.assertRaisesRegex(RuntimeError, "aborted"):
             self.start().get_future().wait()
 
+    def test_one_that_a_hook_gets_from_the_reducer_is_complete(self):
+        with work.complete_futures():
+            future_in_hook = self.start().get_future()
+        self.assertTrue(future_in_hook.done())
+        self.assertFalse(self.start().get_future().done())
+
     def test_what_is_chained_to_one_completes_with_it(self):
         def double(done):
             return done.value()[0] * 2

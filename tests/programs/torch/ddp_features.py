@@ -68,6 +68,13 @@ def main():
     with model.join():
         train(model, batches=2 + dist.get_rank())
 
+    model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
+    with model.join(divide_by_initial_world_size=False):
+        for _ in range(2 + dist.get_rank()):
+            model.zero_grad()
+            model(torch.full((1, 1), 3.0)).sum().backward()
+            assert model.module.weight.grad.item() == 3.0  # the mean of the ranks still there
+
     averager = averagers.PeriodicModelAverager(period=2, warmup_steps=0)
     model = network()
     for _ in range(4):

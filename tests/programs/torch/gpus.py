@@ -26,9 +26,22 @@ def main():
     total = torch.tensor([loss.item()], device=f"cuda:{local_rank}")
     dist.all_reduce(total)
     torch.cuda.synchronize()
+    if not torch.__version__.startswith("1."):
+        train_in_backward(device)
     if dist.get_rank() == 0:
         print("all well")
     dist.destroy_process_group()
+
+
+def train_in_backward(device):
+    """What DDP does in a hook of its own, which waits for the reduced gradients there."""
+    from torch.distributed.optim import _apply_optimizer_in_backward
+    model = nn.Linear(4, 1, bias=False, device=device)
+    nn.init.zeros_(model.weight)
+    _apply_optimizer_in_backward(torch.optim.SGD, model.parameters(), {"lr": 1.0})
+    model = DistributedDataParallel(model, device_ids=[device.index])
+    model(torch.full((1, 4), float(dist.get_rank()), device=device)).sum().backward()
+    assert model.module.weight[0, 0].item() == -(dist.get_world_size() - 1) / 2
 
 
 if __name__ == "__main__":

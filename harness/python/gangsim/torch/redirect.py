@@ -52,9 +52,10 @@ def install() -> None:
 @functools.lru_cache(maxsize=None)
 def prepare() -> None:
     """Registers the backend, and lets futures and backward passes tell who waits. Idempotent."""
-    from . import backward, future, process_group
+    from . import backward, future, process_group, reducer
     backward.install()
     future.install()
+    reducer.install()
     devices = {} if _is_first_generation() else {"devices": ["cpu", "cuda"]}
     dist.Backend.register_backend(_BACKEND, process_group.create, extended_api=True, **devices)
 

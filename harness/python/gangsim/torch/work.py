@@ -1,6 +1,8 @@
 """The Work of torch.distributed: one or more operations that a program waits for as one."""
 
+import contextlib
 import sys
+import threading
 from collections import deque
 from datetime import timedelta
 from typing import List, Optional, Sequence
@@ -21,7 +23,22 @@ from .tensors import Piece, digest
 _kept = deque(maxlen=4096)
 _RECENT = 64
 _reported = set()
+_local = threading.local()
 _DDP_FILE = None
+
+
+@contextlib.contextmanager
+def complete_futures():
+    """While it lasts, this thread's works are awaited when they are asked for their futures."""
+    before, _local.completes_futures = _completes_futures(), True
+    try:
+        yield
+    finally:
+        _local.completes_futures = before
+
+
+def _completes_futures() -> bool:
+    return getattr(_local, "completes_futures", False)
 
 
 def run(operations: Sequence[Operation], outputs: List[Piece]) -> int:
@@ -138,6 +155,8 @@ class Work(c10d.Work):
         self._future = Future(self.wait)
         if self._is_finished:
             self._complete_future()
+        elif _completes_futures():
+            self.wait()
         elif backward.is_running() and not backward.is_in_final_callbacks():
             # DDP's reducer waits for this future, or for one chained to it, in a final callback of
             # the backward pass; callbacks run in their order, and ours comes first.
