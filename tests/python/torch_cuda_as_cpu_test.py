@@ -56,6 +56,7 @@ with torch.no_grad():
 assert not torch.equal(kept["weight"], layer.weight)
 assert layer.cpu().weight.data_ptr() != weight
 
+assert torch.version.cuda
 cuda = torch.cuda
 assert cuda.is_available() and cuda.device_count() == 2 and cuda.current_device() == 0
 for device, index in ((1, 1), ("cuda:0", 0), (torch.device("cuda", 1), 1), ("cuda", 0)):

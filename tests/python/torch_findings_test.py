@@ -16,7 +16,7 @@ WRONG = {
     "crash.py raise": ("rank_failed", [2], "crash.py:12"),
     "crossed_groups.py": ("cross_gang_cycle", ALL, "crossed_groups.py:16"),
     "dropped_work.py": ("unwaited_work", ALL, "dropped_work.py:10"),
-    "gpus.py": ("rank_failed", ALL, "gpus.py:13"),
+    "gpus.py": ("rank_failed", ALL, "gpus.py:14"),
     "group_order.py": ("group_creation_order", [1], "group_order.py:13"),
     "lock.py": ("deadlock", [1], "lock.py:12"),
     "locked_thread.py": ("deadlock", None, "locked_thread.py:15"),

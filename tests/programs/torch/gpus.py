@@ -5,6 +5,7 @@ import os
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -15,6 +16,7 @@ def main():
     device = torch.device("cuda", local_rank)
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)).to(device)
     model = DistributedDataParallel(model, device_ids=[local_rank])
+    model.register_comm_hook(None, default_hooks.bf16_compress_hook)
     optimizer = torch.optim.AdamW(model.parameters())
     for _ in range(2):
         x, y = torch.randn(8, 8).cuda(non_blocking=True), torch.randint(0, 2, (8,)).to("cuda")

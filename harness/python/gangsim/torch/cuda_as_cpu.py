@@ -176,6 +176,7 @@ def _replace_cuda() -> None:
             (True, ("is_available", "is_initialized", "is_bf16_supported"))):
         for name in names:
             setattr(cuda, name, _returning(value))
+    torch.version.cuda = torch.version.cuda or "12.4"  # DDP's bf16_compress_hook asks for it
     cuda.device_count = _device_count
     cuda.current_device, cuda.set_device = lambda: current[0], set_device
     cuda.get_device_name = lambda *_: "the CPU as CUDA"
