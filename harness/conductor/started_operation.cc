@@ -172,14 +172,13 @@ bool StartedOperation::wait(Runtime& runtime, std::optional<TimePoint> deadline)
   if (!waiting_) waiting_ = runtime.make_mutex();
   const std::lock_guard lock(*waiting_);
   if (has_ended_) return true;
+  const auto ends_in_time = [&] {
+    const Duration left = *deadline - runtime.now();
+    return left > Duration{0} ? work_.wait(left) : work_.test();
+  };
   try {
-    if (!deadline) {
-      work_.wait();
-    } else {
-      // At the deadline itself, it may still turn out to have ended.
-      const Duration left = std::max(*deadline - runtime.now(), Duration{1});
-      if (!work_.wait(left)) return false;
-    }
+    if (!deadline) work_.wait();
+    if (deadline && !ends_in_time()) return false;
     if (message_.kind == OperationKind::recv) received_ = work_.received();
   } catch (const std::exception&) {
     error_ = std::current_exception();
