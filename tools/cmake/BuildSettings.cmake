@@ -67,8 +67,9 @@ endfunction()
 
 # GCC collects its garbage whenever its heap has doubled, which for a batch costs a tenth of the
 # time. Below a quarter of what each processor has of the memory (in MiB), it need not. Then a large
-# batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB. No more are compiled at once than
-# fit into the memory; Ninja would start two more than there are processors.
+# batch of tests takes 3 to 3.7 GB, and a small one up to 2.2 GB; with sanitizers up to 5.1 GB, and
+# presumably as much more for a small one. No more are compiled at once than fit into the memory;
+# Ninja would start two more than there are processors.
 set(GANGSIM_BATCH_OPTIONS)
 set(GANGSIM_LARGE_BATCHES FALSE)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -77,12 +78,18 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
   math(EXPR heap "${memory} / ${processors} / 4")
   if(heap GREATER 2048)
-    set(heap 2048)
+    set(heap 2048)  # MiB
   endif()
+  set(large 3700)
   set(batch 2300)
-  if(heap GREATER_EQUAL 925)  # 3,700 MiB for each processor
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+    set(large 5200)
+    set(batch 3300)
+  endif()
+  math(EXPR needed_heap "${large} / 4")
+  if(heap GREATER_EQUAL needed_heap)  # a large one for each processor
     set(GANGSIM_LARGE_BATCHES TRUE)
-    set(batch 3700)
+    set(batch ${large})
   endif()
   math(EXPR heap "${heap} * 1024")
   set(GANGSIM_BATCH_OPTIONS "SHELL:--param ggc-min-heapsize=${heap}")
