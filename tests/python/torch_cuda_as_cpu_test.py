@@ -19,6 +19,11 @@ assert "--cuda-as-cpu" in cuda_as_cpu.hint(
     RuntimeError("Cannot access accelerator device when none is available."))
 assert cuda_as_cpu.hint(RuntimeError("out of memory")) == ""
 
+os.environ["GANGSIM_CUDA_AS_CPU"] = "2"
+assert "torch.device('cuda', N)" in cuda_as_cpu.hint(
+    RuntimeError("Cannot access accelerator device when none is available."))
+assert cuda_as_cpu.hint(RuntimeError("Found no NVIDIA driver")) == ""
+
 cuda_as_cpu.install()
 mode = cuda_as_cpu._mode
 cuda_as_cpu.install()

@@ -20,9 +20,12 @@ from . import sync_batch_norm
 VARIABLE = "GANGSIM_CUDA_AS_CPU"  # the number of devices of a process that is not a rank
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
+_NO_ACCELERATOR = "Cannot access accelerator device"
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
                "requires CUDA", "when CUDA is available", "from the 'CUDA' backend",
-               "Cannot access accelerator device")
+               _NO_ACCELERATOR)
+_HINT_FOR_NUMBERS = ("with --cuda-as-cpu, torch.device(N) fails, as without a GPU; "
+                     "write torch.device('cuda', N)")
 _MEMORY_BYTES = 1 << 36
 _mode = None
 
@@ -34,7 +37,9 @@ def is_asked_for() -> bool:
 def hint(error: BaseException) -> str:
     """What to do about an error of a script that wants CUDA; "" for any other error."""
     text = str(error)
-    if is_asked_for() or not any(complaint in text for complaint in _COMPLAINTS):
+    if is_asked_for():
+        return _HINT_FOR_NUMBERS if _NO_ACCELERATOR in text else ""
+    if not any(complaint in text for complaint in _COMPLAINTS):
         return ""
     return "`gangsim torch --cuda-as-cpu` runs scripts that ask for CUDA devices on the CPU"
 
