@@ -66,6 +66,13 @@ TEST(Fix, OfACycleOfReceivesIsASend) {
   EXPECT_EQ(fix_for(finding_of(cycle, "recv", {3})), fix_for(finding_of(cycle, "send", {3})));
 }
 
+TEST(Fix, OfABatchIsAboutBatches) {
+  EXPECT_EQ(fix_for(finding_of(finding_id::point_to_point_cycle, "batch")),
+            "order the batches so that each send meets its receive");
+  EXPECT_EQ(fix_for(finding_of(finding_id::participant_missing, "batch")),
+            "give each send of a batch its receive on the other rank, and vice versa");
+}
+
 TEST(Fix, OfAMessageSaysWhatIsToBeReceived) {
   EXPECT_EQ(fix_for(finding_of(finding_id::mismatch_count, "recv")),
             "receive as many elements as are sent");

@@ -31,6 +31,13 @@ TEST(FindingText, ACycleOfMessagesSaysWhetherAllSendOrAllReceive) {
   EXPECT_NE(text_of({send, send}), text_of({recv, recv}));
 }
 
+TEST(FindingText, ACycleIsToldOfASendElseOfABatch) {
+  using enum OperationKind;
+  EXPECT_EQ(told_message(std::vector{recv, batch, send}), 2U);
+  EXPECT_EQ(told_message(std::vector{recv, batch, recv}), 1U);
+  EXPECT_EQ(told_message(std::vector{recv, recv}), 0U);
+}
+
 TEST(FindingText, RanksAgreeWithTheirVerb) {
   EXPECT_EQ(ranks_text({4}), "rank 4");
   EXPECT_EQ(ranks_text({0, 1, 2, 6}), "ranks 0-2,6");

@@ -140,6 +140,23 @@ TEST(NcclExplanation, MutuallyWaitingSendsAreACycleOfMessages) {
   ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle")) << to_string(report);
 }
 
+// A stream runs them in this order, and each side's first kernel holds the second one up.
+TEST(NcclExplanation, WhatIsLaunchedFirstIsTold) {
+  for (const bool sends_first : {true, false}) {
+    const Report report = run(nccl(2), [sends_first](SimulatedRank& rank) {
+      float sent = 1;
+      float received = 0;
+      std::vector<Work> works;
+      for (const bool sends : {sends_first, !sends_first})
+        works.push_back(sends ? rank.root()->start_send(view_of(sent), 1 - rank.rank())
+                              : rank.root()->start_recv(view_of(received), 1 - rank.rank()));
+      Work::wait_all(works);
+    });
+    ASSERT_THAT(ids_of(report), ElementsAre("point_to_point_cycle")) << to_string(report);
+    EXPECT_EQ(report.findings[0].call.kind, sends_first ? "send" : "recv");
+  }
+}
+
 // Rank 0 launches, then waits elsewhere for rank 1, which launches only after that.
 void meet_between_launches(SimulatedRank& rank) {
   const auto a = rank.root()->split({.color = 0}, {.name = "a"});
