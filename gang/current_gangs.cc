@@ -1,28 +1,25 @@
 #include "gang/current_gangs.h"
 
-#include <algorithm>
-#include <iterator>
-#include <vector>
+#include <utility>
 
 #include "gang/rank_locals.h"
 
 namespace gang {
 
 const Gangs* current_gangs() noexcept {
-  const std::vector<const Gangs*>& stack = rank_locals().current_gangs;
-  return stack.empty() ? nullptr : stack.back();
+  const CurrentGangs* const innermost = rank_locals().current_gangs;
+  return innermost == nullptr ? nullptr : innermost->gangs_;
 }
 
-CurrentGangs::CurrentGangs(const Gangs& gangs) : gangs_(&gangs) {
-  rank_locals().current_gangs.push_back(gangs_);
-}
+CurrentGangs::CurrentGangs(const Gangs& gangs) noexcept
+    : gangs_(&gangs), outer_(std::exchange(rank_locals().current_gangs, this)) {}
 
 CurrentGangs::~CurrentGangs() {
-  std::vector<const Gangs*>& stack = rank_locals().current_gangs;
-  // Not simply the last entry: if several threads of a rank share its stack, scopes end in any
-  // order, and popping the entry of another would silently make the wrong gangs current.
-  const auto own = std::find(stack.rbegin(), stack.rend(), gangs_);
-  if (own != stack.rend()) stack.erase(std::next(own).base());
+  // Not simply the innermost one: if several threads of a rank share its scopes, they end in any
+  // order, and removing that of another would silently make the wrong gangs current.
+  CurrentGangs** place = &rank_locals().current_gangs;
+  while (*place != nullptr && *place != this) place = &(*place)->outer_;
+  if (*place != nullptr) *place = outer_;
 }
 
 }  // namespace gang

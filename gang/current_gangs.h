@@ -13,13 +13,16 @@ const Gangs* current_gangs() noexcept;
 // one thread end in reverse order. A scope removes its own gangs and no others.
 class CurrentGangs {
  public:
-  explicit CurrentGangs(const Gangs& gangs);
+  explicit CurrentGangs(const Gangs& gangs) noexcept;
   ~CurrentGangs();
   CurrentGangs(const CurrentGangs&) = delete;
   CurrentGangs& operator=(const CurrentGangs&) = delete;
 
  private:
+  friend const Gangs* current_gangs() noexcept;
+
   const Gangs* gangs_;
+  CurrentGangs* outer_;  // the next scope outwards of the same context
 };
 
 }  // namespace gang

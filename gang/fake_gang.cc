@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gang/gang_cause.h"
+#include "gang/parent_gang.h"
 #include "gang/reduction.h"
 
 namespace gang {
@@ -46,9 +47,9 @@ bool is_idempotent(ReduceOperation operation) {
          operation == ReduceOperation::bitwise_and || operation == ReduceOperation::bitwise_or;
 }
 
-class FakeGang final : public Gang {
+class FakeGang final : public ParentGang {
  public:
-  FakeGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
+  FakeGang(std::shared_ptr<const GangInfo> info, int rank) : ParentGang(std::move(info), rank) {}
 
  protected:
   Work do_start(Operation& operation) override;

@@ -7,7 +7,7 @@
 namespace gang {
 
 ForwardingGang::ForwardingGang(std::shared_ptr<Gang> inner)
-    : Gang(shared_info(*inner), inner->rank()), inner_(std::move(inner)) {}
+    : ParentGang(shared_info(*inner), inner->rank()), inner_(std::move(inner)) {}
 
 void ForwardingGang::before(const Operation&) {}
 

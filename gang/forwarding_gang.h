@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "gang/gang.h"
+#include "gang/parent_gang.h"
 
 namespace gang {
 
@@ -12,7 +12,7 @@ namespace gang {
 //
 // Ownership: shares the inner gang; closing or aborting this gang does the same to the inner one.
 // Threads: as Gang.
-class ForwardingGang : public Gang {
+class ForwardingGang : public ParentGang {
  public:
   explicit ForwardingGang(std::shared_ptr<Gang> inner);
 

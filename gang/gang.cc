@@ -45,25 +45,14 @@ void Gang::abort() {
 void Gang::close() {
   if (closed_) return;
   closed_ = true;
-  if (const auto children = std::exchange(children_, nullptr))
-    for (const std::weak_ptr<Gang>& weak : *children)
-      if (const std::shared_ptr<Gang> child = weak.lock()) child->close();
+  close_children();
   do_close();
 }
 
 Received Gang::run_on(Gang& gang, Operation& operation) {
   const Received received = gang.do_run(operation);
-  if (operation.extras->created == nullptr || *operation.extras->created == nullptr)
-    return received;
-  if (gang.children_ == nullptr)
-    gang.children_ = std::make_unique<std::vector<std::weak_ptr<Gang>>>();
-  // Expired children are dropped when room is needed: a gang that makes many stays small.
-  std::vector<std::weak_ptr<Gang>>& children = *gang.children_;
-  if (children.size() == children.capacity()) {
-    std::erase_if(children, [](const std::weak_ptr<Gang>& other) { return other.expired(); });
-    if (children.empty()) children.reserve(4);
-  }
-  children.push_back(*operation.extras->created);
+  if (operation.extras->created != nullptr && *operation.extras->created != nullptr)
+    gang.add_child(*operation.extras->created);
   return received;
 }
 

@@ -313,11 +313,20 @@ class Gang {
   virtual void do_abort() = 0;
   virtual void do_close() noexcept = 0;
 
+  // `child` has been made by a call on this gang, and is to be closed with it; it may go before.
+  // ParentGang lists them, for backends that do not know their gangs otherwise.
+  virtual void add_child(const std::shared_ptr<Gang>& child) = 0;
+  // Closes the children that are still there. Called once, before do_close.
+  virtual void close_children() noexcept = 0;
+
   // For a gang that forwards to `gang`: its info, and operations that have already been checked. A
   // gang that `run_on` creates becomes a child of `gang`, to be closed with it.
   static std::shared_ptr<const GangInfo> shared_info(const Gang& gang) { return gang.info_; }
   static Work start_on(Gang& gang, Operation& operation) { return gang.do_start(operation); }
   static Received run_on(Gang& gang, Operation& operation);
+
+  // What close does, for a gang that closes many at a time: only the mark, which every call sees.
+  void mark_closed() noexcept { closed_ = true; }
 
  private:
   Received run(Operation operation) { return do_run(operation); }
@@ -325,7 +334,6 @@ class Gang {
   std::shared_ptr<Gang> create(Operation operation, OperationExtras extras);
 
   std::shared_ptr<const GangInfo> info_;
-  std::unique_ptr<std::vector<std::weak_ptr<Gang>>> children_;  // null until the first
   std::int32_t rank_;
   bool closed_ = false;
 };

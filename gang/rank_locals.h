@@ -1,17 +1,15 @@
 // Storage of a context of a rank, whether that is a fiber, a thread or a process.
 #pragma once
 
-#include <vector>
-
 namespace gang {
 
-struct Gangs;
+class CurrentGangs;
 
 // What thread_local would be if contexts were threads: a rank's program has its own, and so does
 // each thread that it starts. Simulated contexts share OS threads, so the simulator sets the
 // current locals at every switch; any other thread has its own.
 struct RankLocals {
-  std::vector<const Gangs*> current_gangs;  // innermost last
+  CurrentGangs* current_gangs = nullptr;  // the innermost scope; null: outside any
 };
 
 // The locals of the context that is running on the calling thread.

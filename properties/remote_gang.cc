@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "gang/parent_gang.h"
+
 namespace gang::properties {
 namespace {
 
@@ -102,12 +104,12 @@ class RemoteWork final : public WorkState {
   Received received_;
 };
 
-class RemoteGang final : public Gang {
+class RemoteGang final : public ParentGang {
  public:
   // `next_group`: what the next gang of this process is called.
   RemoteGang(Client& client, std::shared_ptr<std::uint32_t> next_group, GangInfo info, int rank,
              std::uint32_t group)
-      : Gang(std::make_shared<const GangInfo>(std::move(info)), rank),
+      : ParentGang(std::make_shared<const GangInfo>(std::move(info)), rank),
         client_(client),
         next_group_(std::move(next_group)),
         group_(group) {}

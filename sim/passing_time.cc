@@ -63,8 +63,9 @@ void PassingTime::reach_event(TimePoint time) {
   EventQueue& events = world_.engine.clock().events();
   while (events.next_time() == time) {
     Task& task = events.pop();
-    if (std::exchange(task.naps_at, activity_) != activity_) task.naps = 0;
-    ++task.naps;
+    RareTaskState& rare = task.make_rare();
+    if (std::exchange(rare.naps_at, activity_) != activity_) rare.naps = 0;
+    ++rare.naps;
     ++naps_;
     world_.engine.wake(task);
     has_happened = true;
@@ -116,9 +117,9 @@ bool PassingTime::is_slept_away() {
   std::uint64_t napping = 0;
   std::uint64_t fewest = most_naps_each;
   world_.engine.contexts().for_each([&](const Task& task) {
-    if (task.wait == nullptr || task.timer_serial != task.wait_serial) return;
+    if (task.wait == nullptr || task.rare().timer_serial != task.wait_serial) return;
     ++napping;
-    fewest = std::min(fewest, task.naps_at == activity_ ? task.naps : 0);
+    fewest = std::min(fewest, task.rare().naps_at == activity_ ? task.rare().naps : 0);
   });
   return napping > 0 && fewest >= std::clamp(most_naps / napping, least_naps_each, most_naps_each);
 }

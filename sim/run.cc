@@ -100,14 +100,14 @@ Report Run::run() {
 
 std::shared_ptr<Gang> Run::root_gang_of(const Task& task) {
   if (foreign_gangs_) return foreign_gangs_->make(task.rank->rank);
-  return std::allocate_shared<SimGang>(RecyclingAllocator<SimGang>(), world_, world_.root,
-                                       task.rank->rank, *task.rank);
+  return std::allocate_shared<SimGang>(RecyclingAllocator<SimGang>(), world_.root, task.rank->rank,
+                                       *task.rank);
 }
 
 std::shared_ptr<Gang> Run::second_root() {
   if (!second_root_) second_root_ = matching_.make_gang(root_gang_info(options_));
   RankState& rank = *engine_.current().rank;
-  return std::make_shared<SimGang>(world_, second_root_, rank.rank, rank);
+  return std::make_shared<SimGang>(second_root_, rank.rank, rank);
 }
 
 void Run::run_program(Task& task) noexcept {
@@ -271,10 +271,8 @@ Report Run::make_report() {
   }
   choices.set_at_rest(ending_.outcome == Outcome::completed);
   call_stacks_.describe(ending_.verdict.blocked);
-  for (RankState& rank : ranks_) {
+  for (RankState& rank : ranks_)
     if (!rank.rare().detached.empty()) rank.make_rare().detached.clear();
-    detach_gangs(rank);
-  }
   counts_.switches = engine_.switches();
   counts_.choices = choices.counted();
   std::ranges::stable_sort(ending_.left_behind, {}, &LeftBehind::rank);

@@ -12,14 +12,15 @@
 #include "gang/gloo/gloo_monitored_barrier.h"
 #include "gang/gloo/gloo_shrinking.h"
 #include "gang/operation_queue.h"
+#include "gang/parent_gang.h"
 
 namespace gang {
 namespace {
 
-class GlooGang final : public Gang {
+class GlooGang final : public ParentGang {
  public:
   explicit GlooGang(const std::shared_ptr<GlooMember>& member)
-      : Gang(member->info(), member->rank()),
+      : ParentGang(member->info(), member->rank()),
         member_(member),
         messages_(member),
         queue_(

@@ -8,14 +8,15 @@
 #include "gang/nccl/nccl_collectives.h"
 #include "gang/nccl/nccl_groups.h"
 #include "gang/nccl/nccl_shrinking.h"
+#include "gang/parent_gang.h"
 
 namespace gang {
 namespace {
 
-class NcclGang final : public Gang {
+class NcclGang final : public ParentGang {
  public:
   explicit NcclGang(const std::shared_ptr<NcclMember>& member)
-      : Gang(member->info(), member->rank()), member_(member) {}
+      : ParentGang(member->info(), member->rank()), member_(member) {}
   ~NcclGang() override { NcclGang::do_close(); }
 
  protected:

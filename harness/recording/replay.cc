@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "gang/error.h"
-#include "gang/gang.h"
+#include "gang/parent_gang.h"
 #include "sim/further_runs/settled_run.h"
 #include "sim/simulation.h"
 
@@ -12,7 +12,7 @@ namespace gang::harness {
 namespace {
 
 // Starts calls that are described already, as a recording has them.
-class Caller : public Gang {
+class Caller : public ParentGang {
  public:
   static Work start(Gang& gang, Operation& operation) { return start_on(gang, operation); }
 };

@@ -67,7 +67,7 @@ ObservedGang::~ObservedGang() {
   Engine& engine = observation_.world.engine;
   const Engine::Guard guard(engine);
   if (engine.is_over()) return;
-  state_->note_departure({rank(), next_sequence_, {}});
+  state_->note_departure(rank(), {next_sequence_, {}});
   if (std::uncaught_exceptions() > 0) abandon(*engine.current().rank);
 }
 

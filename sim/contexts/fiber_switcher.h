@@ -84,16 +84,16 @@ class FiberSwitcher final : public ContextSwitcher, public Recycled<FiberSwitche
     std::memcpy(from.exception_state.data(), exceptions, sizeof from.exception_state);
     std::memcpy(exceptions, to.exception_state.data(), sizeof to.exception_state);
     previous_ = &from;
-    if (from.id < noted_frames_) [[unlikely]]
-      frames_[from.id] = stack_pointer();
     arrive(switch_context(to.resume_point, this));
   }
 
   [[noreturn]] void leave_behind(Task& from, Task& to) override;
 
-  // `task` will soon be switched to: in a large world its stack has left the caches since it last
-  // ran, and waiting for it would be most of the cost of a switch.
-  [[gnu::always_inline]] void expect(TaskId task) noexcept {
+  // The calling context, `self`, is about to be left, and `task` will soon be switched to: in a
+  // large world its stack has left the caches since it last ran, and waiting for it would be most
+  // of the cost of a switch.
+  [[gnu::always_inline]] void expect(TaskId self, TaskId task) noexcept {
+    if (self < noted_frames_) frames_[self] = stack_pointer();
     if (task >= noted_frames_) return;
     constexpr int line_bytes = 64;
     // What a call that blocks has of it; more would fill the queues for lines that nobody uses.

@@ -32,20 +32,28 @@ StackRow StackPool::reserve(std::size_t count) {
   mappings_.push_back({base, bytes});
   // A huge page would make every stack cost all of its bytes.
   ::madvise(base, bytes, MADV_NOHUGEPAGE);
-  free_.reserve(free_.size() + count);
   auto* low = static_cast<std::byte*>(base);
-  for (std::size_t i = count; i-- > 0;) {
-    std::byte* stack = low + i * stride;
-    if (guarded && ::mprotect(stack, page_bytes(), PROT_NONE) != 0) throw std::bad_alloc();
-    free_.push_back(stack + stride);
-  }
+  for (std::size_t i = 0; guarded && i < count; ++i)
+    if (::mprotect(low + i * stride, page_bytes(), PROT_NONE) != 0) throw std::bad_alloc();
+  free_.reserve(free_.size() + unused_.count + count);  // give_back cannot fail
+  while (unused_.count > 0) free_.push_back(take_unused());
   made_ += count;
-  return {.base = low, .stride = stride, .count = count};
+  unused_ = {.base = low, .stride = stride, .count = count};
+  return unused_;
+}
+
+void* StackPool::take_unused() noexcept {
+  --unused_.count;
+  unused_.base += unused_.stride;
+  return unused_.base;
 }
 
 void* StackPool::take() {
   constexpr std::size_t least = 16;
-  if (free_.empty()) reserve(least);
+  if (free_.empty()) {
+    if (unused_.count == 0) reserve(least);
+    return take_unused();
+  }
   void* top = free_.back();
   free_.pop_back();
   return top;

@@ -30,7 +30,8 @@ class StackPool {
 
   std::size_t stack_bytes() const noexcept { return stack_bytes_; }
 
-  // Makes `count` further stacks in one mapping, which are taken first. Throws std::bad_alloc.
+  // Makes `count` further stacks in one mapping, which are taken once none is left of those that
+  // were given back. Throws std::bad_alloc.
   StackRow reserve(std::size_t count);
 
   // The high end of a stack (stacks grow down). Throws std::bad_alloc.
@@ -44,8 +45,11 @@ class StackPool {
     std::size_t bytes;
   };
 
+  void* take_unused() noexcept;
+
   std::size_t stack_bytes_;
   std::vector<Mapping> mappings_;
+  StackRow unused_;  // the rest of the last mapping, never taken so far
   std::vector<void*> free_;
   std::size_t made_ = 0;
 };

@@ -37,7 +37,7 @@ class Clock {
   // Wakes `task` at `time`, unless the wait that it begins next has ended before.
   void wake_at(TimePoint time, Task& task) {
     ++task.wait_serial;
-    task.timer_serial = task.wait_serial;
+    task.make_rare().timer_serial = task.wait_serial;
     events_.push(time, task);
     --task.wait_serial;
   }

@@ -45,7 +45,7 @@ void ContextEnds::refuse(Task& self, Refusal refusal) {
   constexpr std::size_t most_each = 10'000;
   const std::size_t most =
       std::clamp(most_in_all / engine_.contexts_.size(), least_each, most_each);
-  if (self.id != outside_task && ++self.refusals > most) {
+  if (self.id != outside_task && ++self.make_rare().refusals > most) {
     if (engine_.parallel_ != nullptr) engine_.parallel_->mutex().unlock();  // the caller's guard
     leave_behind(self, LeftBehindBy::swallowing);
   }

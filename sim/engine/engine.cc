@@ -73,8 +73,12 @@ void Engine::scheduling_point() {
 void Engine::poll(PendingOperation* pending) {
   check_running();
   Task& self = current();
-  if (self.has_asked_time) choices_.note_choice_point(Unguided::clock);
-  polls_.add(self.id, std::exchange(self.has_asked_time, false));
+  const bool has_asked_time = self.rare().has_asked_time;
+  if (has_asked_time) {
+    choices_.note_choice_point(Unguided::clock);
+    self.make_rare().has_asked_time = false;
+  }
+  polls_.add(self.id, has_asked_time);
   self.is_polling = true;
   block(self, Wait{Wait::Reason::poll, pending});
 }
@@ -224,7 +228,7 @@ bool others_can_run(const Engine& engine) noexcept { return !engine.runnable_.em
 void yield_in(Engine& engine) {
   engine.check_running();
   const Task& self = engine.current();
-  if (!self.has_asked_time)
+  if (!self.rare().has_asked_time)
     engine.choices().note_choice_point(self.rank->has_threads ? Unguided::shared_memory
                                                               : Unguided::many_polls);
   engine.poll(nullptr);

@@ -183,7 +183,7 @@ class Engine final : public TaskRunner {
     const TaskId chosen = is_plain ? runnable_.take_next_after(after) : choose(after);
     if (!is_plain) runnable_.remove(chosen);
     // Of two that will run soon, the nearer one has been announced before.
-    if (expects_) fibers_->expect(runnable_.second_after(chosen));
+    if (expects_) fibers_->expect(after, runnable_.second_after(chosen));
     return contexts_[chosen];
   }
   TaskId choose(TaskId after);

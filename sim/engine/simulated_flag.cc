@@ -45,11 +45,11 @@ class SimulatedFlag final : public RuntimeFlag, public Recycled<SimulatedFlag> {
     require_running(engine_, "a rank");
     if (is_set_) return true;
     if (may_go_on()) return false;
-    if (engine_.choices().looks_at_once() && !engine_.current().has_asked_time)
+    if (engine_.choices().looks_at_once() && !engine_.current().rare().has_asked_time)
       engine_.choices().note_choice_point(Unguided::many_polls);
     engine_.poll(nullptr);
     const bool is_set = look_here();
-    if (!is_set) ++engine_.current().polls;
+    if (!is_set) ++engine_.current().make_rare().polls;
     return is_set;
   }
 
@@ -59,9 +59,10 @@ class SimulatedFlag final : public RuntimeFlag, public Recycled<SimulatedFlag> {
     Choices& choices = engine_.choices();
     Task& self = engine_.current();
     const bool is_first = !std::exchange(was_looked_at_, true);
-    if (self.has_asked_time || !choices.returns_at_once(is_first, self.polls)) return false;
+    const RareTaskState& known = self.rare();
+    if (known.has_asked_time || !choices.returns_at_once(is_first, known.polls)) return false;
     if (!std::exchange(is_looked_at_early_, true)) choices.note_early_look();
-    if (!is_first) ++self.polls;
+    if (!is_first) ++self.make_rare().polls;
     return true;
   }
 
@@ -76,7 +77,7 @@ class SimulatedFlag final : public RuntimeFlag, public Recycled<SimulatedFlag> {
       return false;
     }
     choices.note_guided_choice();
-    engine_.current().polls = 0;
+    engine_.current().end_polls();
     return true;
   }
 

@@ -257,7 +257,7 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
     const Engine::Guard guard(engine_);
     // What gangs do at some time is no poll of the program's.
     if (user_ == RuntimeUser::program && engine_.ends().is_on_this_thread())
-      engine_.current().has_asked_time = true;
+      engine_.current().make_rare().has_asked_time = true;
     return engine_.now();
   }
 
@@ -275,7 +275,7 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
     require_running(engine_, "a rank");
     if (!may_go_on()) return yield_in(engine_);
     engine_.choices().note_early_look();
-    ++engine_.current().polls;
+    ++engine_.current().make_rare().polls;
     engine_.scheduling_point();
   }
 
@@ -312,8 +312,8 @@ class SimulatedRuntime final : public Runtime, public Recycled<SimulatedRuntime>
   // pass, nor of a rank with threads, which may wait for memory that they share.
   bool may_go_on() const {
     const Task& self = engine_.current();
-    return !engine_.is_over() && !self.has_asked_time && !self.rank->has_threads &&
-           engine_.choices().returns_at_once(false, self.polls);
+    return !engine_.is_over() && !self.rare().has_asked_time && !self.rank->has_threads &&
+           engine_.choices().returns_at_once(false, self.rare().polls);
   }
 
   Engine& engine_;

@@ -209,7 +209,7 @@ void FaultInjector::refuse(Task& task, GangState& gang, int member, const Collec
   failure.operation.label = {};
   failure.ranks_at_fault = cause->ranks_at_fault;
   failure.reason = cause->reason;
-  task.rank->last_failure = std::move(cause);
+  task.rank->make_rare().last_failure = std::move(cause);
   throw GangError(std::move(failure), *gang.info);
 }
 

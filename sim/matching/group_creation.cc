@@ -15,15 +15,17 @@ std::shared_ptr<GangState> make_child(Matching& matching, GangState& parent, con
   const auto first = static_cast<std::size_t>(members.front());
   const GangOptions& options = *slot.members[first]->operation->extras->gang_options;
   GangInfo info;
-  info.name =
-      options.name.empty() ? default_child_name(*parent.info, parent.children_made) : options.name;
+  info.name = options.name.empty() ? default_child_name(*parent.info, parent.descent.children_made)
+                                   : options.name;
   info.device = parent.info->device;
   info.timeout = options.timeout.value_or(parent.info->timeout);
   info.backend = parent.info->backend;
   info.size = static_cast<int>(members.size());
   info.root_ranks.reserve(members.size());
   for (const int member : members) info.root_ranks.push_back(parent.root_rank_of(member));
-  return matching.make_gang(std::move(info));
+  auto child = matching.make_gang(std::move(info));
+  child->descent.parent = parent.index;
+  return child;
 }
 
 void seat(MatchSlot& slot, const std::shared_ptr<GangState>& child, std::span<const int> members) {
@@ -68,15 +70,15 @@ void make_children(Matching& matching, GangState& parent, MatchSlot& slot) {
   else
     seat(slot, make_child(matching, parent, slot, operation.extras->ranks),
          operation.extras->ranks);
-  ++parent.children_made;
+  ++parent.descent.children_made;
 }
 
 void take_seat(World& world, PendingOperation& pending, ChildSeat seat) {
   if (!seat.gang) return;
   const int rank = pending.task->rank->rank;
-  auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, world.rank(rank));
-  gang->set_made_at(pending.call().call_site);
-  *pending.operation->extras->created = std::move(gang);
+  seat.gang->making_places.note(seat.rank, pending.call().call_site);
+  *pending.operation->extras->created =
+      std::make_shared<SimGang>(std::move(seat.gang), seat.rank, world.rank(rank));
 }
 
 }  // namespace gang::sim

@@ -45,7 +45,7 @@ void check_buffers(World& world, const MatchSlot& slot) {
 GangError failure_of(World& world, const PendingOperation& pending) {
   const GangState& gang = *pending.gang;
   world.diagnosis.failure_reaches(pending);
-  pending.task->rank->last_failure = gang.broken;
+  pending.task->rank->make_rare().last_failure = gang.broken;
   GangFailure failure;
   failure.kind = gang.broken->kind;
   failure.gang = gang.label();
@@ -78,6 +78,8 @@ std::shared_ptr<GangState> Matching::make_gang(GangInfo info, std::uint64_t firs
   auto gang = std::allocate_shared<GangState>(RecyclingAllocator<GangState>(), world_);
   gang->info =
       std::allocate_shared<const GangInfo>(RecyclingAllocator<GangInfo>(), std::move(info));
+  gang->carrier = static_cast<const TerminationTarget*>(&engine_.ends());
+  gang->slots = &slots_.of_size(gang->size());
   gang->first_sequence = gang->base_sequence = first_sequence;
   gang->index = next_index_++;
   gang->registry_index = gangs_.size();
@@ -97,7 +99,7 @@ void Matching::gang_gone(GangState& gang) {
 }
 
 void Matching::release_gangs() noexcept {
-  for (GangState* gang : gangs_) gang->world = nullptr;
+  for (GangState* gang : gangs_) gang->leave_run();
   gangs_.clear();
 }
 
@@ -242,12 +244,12 @@ void Matching::end_and_tell(PendingOperation& pending, PendingStatus status) {
     recorder_.ended_for(failed ? TraceEventKind::fail : TraceEventKind::complete, pending,
                         engine_.now());
   if (pending.waiter != nullptr) engine_.wake(*pending.waiter);
-  if (is_stream_ordered_ && pending.task->rank->stream) [[unlikely]]
+  if (is_stream_ordered_ && pending.task->rank->rare().stream) [[unlikely]]
     next_of_stream(*pending.task->rank, pending);
 }
 
 void Matching::next_of_stream(RankState& rank, PendingOperation& ended) {
-  auto& stream = *rank.stream;
+  auto& stream = *rank.rare().stream;
   const auto place = std::find(stream.begin(), stream.end(), &ended);
   if (place == stream.end()) return;
   const bool was_front = place == stream.begin();
@@ -295,7 +297,7 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   mismatches_.end_messages(gang);
   if (world_.options.execution != ExecutionModel::stream_ordered) return;
   for (const int rank : gang.info->root_ranks) {
-    const auto& stream = world_.rank(rank).stream;
+    const auto& stream = world_.rank(rank).rare().stream;
     if (!stream) continue;
     const std::vector<PendingOperation*> launched(stream->begin(), stream->end());
     for (PendingOperation* pending : launched)

@@ -136,6 +136,7 @@ class Matching {
   MessageMatching messages_;
   OperationDeadlines deadlines_;
   Mismatches mismatches_;
+  SlotPools slots_;
   RecycledList<GangState*> gangs_;
   std::vector<GangState*> shrinking_;
   std::vector<PendingOperation*> released_;  // stream_ordered: launched and next in their stream

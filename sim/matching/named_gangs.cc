@@ -43,9 +43,8 @@ std::shared_ptr<Gang> NamedGangs::join(GangInfo info, std::string_view key, int 
       info.name += fmt::format(" ({})", number);
     known = state = world_.matching.make_gang(std::move(info), first_sequence);
   }
-  auto gang = std::make_shared<SimGang>(world_, std::move(state), member, world_.rank(rank));
-  gang->set_made_at(call_site);
-  return gang;
+  state->making_places.note(member, call_site);
+  return std::make_shared<SimGang>(std::move(state), member, world_.rank(rank));
 }
 
 }  // namespace gang::sim

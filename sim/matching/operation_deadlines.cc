@@ -30,8 +30,8 @@ void for_each_timed(GangState& gang, const Visit& visit) {
 
 template <typename Visit>
 void for_each_launched(const RankState& rank, const Visit& visit) {
-  if (!rank.stream) return;
-  for (PendingOperation* pending : *rank.stream)
+  if (!rank.rare().stream) return;
+  for (PendingOperation* pending : *rank.rare().stream)
     if (pending->status == PendingStatus::launched) visit(*pending);
 }
 

@@ -49,9 +49,10 @@ void agree(World& world, GangState& gang) {
     meeting.members.push_back(static_cast<int>(i));
     info.root_ranks.push_back(gang.root_rank_of(static_cast<int>(i)));
   }
-  info.name = meeting.options.name.empty() ? default_child_name(*gang.info, gang.children_made)
-                                           : meeting.options.name;
-  ++gang.children_made;
+  info.name = meeting.options.name.empty()
+                  ? default_child_name(*gang.info, gang.descent.children_made)
+                  : meeting.options.name;
+  ++gang.descent.children_made;
   info.device = gang.info->device;
   info.timeout = meeting.options.timeout.value_or(gang.info->timeout);
   info.backend = gang.info->backend;
@@ -102,7 +103,7 @@ ShrinkMeeting& meeting_of(World& world, GangState& gang, const ShrinkOptions& op
   failure.ranks_at_fault = {member};
   failure.reason = fmt::format("excluded from the shrunk gang, which {} made without it",
                                members_text(gang, members));
-  world.engine.current().rank->last_failure = gang.broken;
+  world.engine.current().rank->make_rare().last_failure = gang.broken;
   throw GangError(std::move(failure), *gang.info);
 }
 

@@ -16,8 +16,8 @@
 namespace gang::sim {
 namespace {
 
-// With the count of its owners it takes 160 bytes, of which a large world has several per rank.
-static_assert(sizeof(SimGang) <= 144);
+// With the count of its owners it takes 112 bytes, of which a large world has several per rank.
+static_assert(sizeof(SimGang) <= 96);
 
 std::uint64_t noted_at(const RankState& rank) noexcept {
   return rank.noted_call != nullptr ? rank.noted_call->at : 0;
@@ -25,12 +25,12 @@ std::uint64_t noted_at(const RankState& rank) noexcept {
 
 }  // namespace
 
-SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner)
+SimGang::SimGang(std::shared_ptr<GangState> state, int rank, RankState& owner)
     : Gang(state->info, rank),
       is_refused_(owner.incarnation > 0),
-      carrier_(static_cast<const TerminationTarget*>(&world.engine.ends())),
-      state_(std::move(state)),
+      state_(state.get()),
       next_sequence_(state_->first_sequence) {
+  state_->handles.add(std::move(state));
   next_ = owner.gangs;
   if (next_ != nullptr) next_->previous_ = this;
   owner.gangs = this;
@@ -38,7 +38,10 @@ SimGang::SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankS
 
 SimGang::~SimGang() {
   close();
-  if (state_ == nullptr) return;
+  if (state_->world == nullptr) {
+    state_->handles.drop();
+    return;
+  }
   Engine& engine = state_->world->engine;
   const Engine::Guard guard(engine);
   RankState& owner = this->owner();
@@ -51,21 +54,31 @@ SimGang::~SimGang() {
   }
   if (!engine.is_over()) {
     if (next_sequence_ > state_->first_sequence)
-      state_->note_departure({rank(), next_sequence_, last_collective_.call_site});
-    if (std::uncaught_exceptions() > 0) owner.make_rare().abandoned.push_back(state_);
+      state_->note_departure(rank(), {next_sequence_, last_collective_.call_site});
+    if (std::uncaught_exceptions() > 0) owner.make_rare().abandoned.push_back(state());
   }
-  state_.reset();  // under the guard
-}
-
-void SimGang::detach() noexcept {
-  carrier_ = this;  // which no thread has for its target
-  state_.reset();
+  state_->handles.drop();  // under the guard
 }
 
 World& SimGang::world() const {
-  if (carrier_ != termination_target) [[unlikely]]
-    state_ == nullptr ? throw_ended(name()) : throw_foreign_thread(name());
+  if (state_->carrier != termination_target) [[unlikely]]
+    state_->world == nullptr ? throw_ended(name()) : throw_foreign_thread(name());
   return *state_->world;
+}
+
+// A restarted rank, whose calls are refused, has made no gangs.
+void SimGang::close_children() noexcept {
+  if (state_->descent.children_made == 0 || is_refused_ || state_->world == nullptr) return;
+  const Engine::Guard guard(state_->world->engine);
+  mark_children_closed();
+}
+
+void SimGang::mark_children_closed() noexcept {
+  for (SimGang* gang = owner().gangs; gang != nullptr; gang = gang->next_) {
+    if (gang->state_->descent.parent != state_->index || gang->is_closed()) continue;
+    gang->mark_closed();
+    if (gang->state_->descent.children_made > 0) gang->mark_children_closed();
+  }
 }
 
 RankState& SimGang::owner() const noexcept {
@@ -109,10 +122,10 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
     return run_monitored_barrier(pending);
   if (!has_ended) {
     const Wait wait{Wait::Reason::operation, &pending};
-    user_ = pending.task;
+    is_used_ = true;
     do world.engine.block<is_plain>(*pending.task, wait);
     while (!Matching::has_ended(pending));
-    user_ = nullptr;
+    is_used_ = false;
   }
   if constexpr (!is_plain)
     if (const Choices& choices = world.engine.choices();
@@ -129,10 +142,10 @@ Received SimGang::finish(World& world, PendingOperation& pending, bool has_ended
 // could call meanwhile, whether the operation had to be waited for or not.
 void SimGang::note_end_of_call(World& world, PendingOperation& pending, bool had_ended) {
   if (pending.task->rank->has_threads && had_ended && world.engine.choices().looks_at_once()) {
-    user_ = pending.task;
+    is_used_ = true;
     world.engine.scheduling_point();
     world.engine.check_running();
-    user_ = nullptr;
+    is_used_ = false;
   }
   Guide* const guide = world.engine.choices().guide();
   if (guide == nullptr) return;
@@ -147,7 +160,11 @@ Received SimGang::do_run(Operation& operation) {
   World& world = this->world();
   const bool is_plain = world.engine.are_calls_plain() &&
                         operation.collective.kind != OperationKind::monitored_barrier;
-  return is_plain ? run<true>(world, operation) : run<false>(world, operation);
+  return is_plain ? run<true>(world, operation) : run_watched(world, operation);
+}
+
+Received SimGang::run_watched(World& world, Operation& operation) {
+  return run<false>(world, operation);
 }
 
 template <bool is_plain>
@@ -158,14 +175,15 @@ Received SimGang::run(World& world, Operation& operation) {
     if (world.interference != nullptr && counts_towards_faults(world)) [[unlikely]]
       return run_under_faults(world, operation);
   }
-  number(world, operation);
-  if (user_ != nullptr) [[unlikely]]
+  if (is_used_) [[unlikely]]
     note_use_at_once(world, operation);
+  number(world, operation);
   PendingOperation pending(operation, *state_, rank(), world.engine.current<is_plain>());
   return finish<is_plain>(world, pending, post<is_plain>(world, pending));
 }
 
 void SimGang::note_use_at_once(World& world, Operation& operation) {
+  operation.collective.sequence_number = next_number(operation.collective.kind);
   world.diagnosis.used_at_once(
       PendingOperation(operation, *state_, rank(), world.engine.current()));
 }
@@ -229,11 +247,11 @@ Work SimGang::do_start(Operation& operation) {
 
 void SimGang::post_work(World& world, Operation& operation, const CallFaults* faults,
                         std::shared_ptr<SimWork>& work) {
-  number(world, operation);
-  work = std::allocate_shared<SimWork>(RecyclingAllocator<SimWork>(), operation, state_, rank(),
-                                       world.engine.current());
-  if (user_ != nullptr) [[unlikely]]
+  if (is_used_) [[unlikely]]
     note_use_at_once(world, operation);
+  number(world, operation);
+  work = std::allocate_shared<SimWork>(RecyclingAllocator<SimWork>(), operation, state(), rank(),
+                                       world.engine.current());
   if (faults != nullptr) world.interference->links().copy_late(work->pending(), *faults);
   work->post();
 }
@@ -266,9 +284,8 @@ std::shared_ptr<Gang> SimGang::do_shrink(const ShrinkOptions& options, const Cal
     world.interference->refuse(world.engine.current(), *state_, rank(), call);
   }
   ChildSeat seat = shrink_gang(world, *state_, rank(), options, call_site);
-  auto gang = std::make_shared<SimGang>(world, std::move(seat.gang), seat.rank, owner());
-  gang->set_made_at(call_site);
-  return gang;
+  seat.gang->making_places.note(seat.rank, call_site);
+  return std::make_shared<SimGang>(std::move(seat.gang), seat.rank, owner());
 }
 
 void SimGang::do_abort() {
@@ -303,15 +320,6 @@ LastCall last_call_of(const RankState& rank) {
   }
   if (last_called != nullptr) return last_called->last_call();
   return rank.noted_call != nullptr ? rank.noted_call->call : LastCall();
-}
-
-void detach_gangs(RankState& rank) noexcept {
-  for (SimGang* gang = rank.gangs; gang != nullptr;) {
-    SimGang* next = gang->next_of_rank();
-    gang->detach();
-    gang = next;
-  }
-  rank.gangs = nullptr;
 }
 
 }  // namespace gang::sim

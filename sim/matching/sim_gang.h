@@ -18,10 +18,10 @@ class SimWork;
 // One rank's handle of a simulated gang. Listed in its rank's state while it lives.
 class SimGang final : public Gang {
  public:
-  SimGang(World& world, std::shared_ptr<GangState> state, int rank, RankState& owner);
+  SimGang(std::shared_ptr<GangState> state, int rank, RankState& owner);
   ~SimGang() override;
 
-  const std::shared_ptr<GangState>& state() const noexcept { return state_; }
+  const std::shared_ptr<GangState>& state() const noexcept { return state_->handles.gang(); }
   SimGang* next_of_rank() const noexcept { return next_; }
 
   // The last operation called on this handle, and the run-wide number of that call; 0 if there was
@@ -32,11 +32,7 @@ class SimGang final : public Gang {
   }
 
   // The call by which this rank made the gang; line 0 for a root gang, which no call makes.
-  const CallSite& made_at() const noexcept { return made_at_; }
-  void set_made_at(const CallSite& call_site) noexcept { made_at_ = call_site; }
-
-  // The run is over: detaches the handle, which lives on.
-  void detach() noexcept;
+  const CallSite& made_at() const noexcept { return state_->making_places.of(rank()); }
 
  protected:
   Work do_start(Operation& operation) override;
@@ -44,9 +40,10 @@ class SimGang final : public Gang {
   std::shared_ptr<Gang> do_shrink(const ShrinkOptions& options, const CallSite& call_site) override;
   void do_abort() override;
   void do_close() noexcept override {}
+  void add_child(const std::shared_ptr<Gang>&) override {}  // it is listed with its rank
+  void close_children() noexcept override;
 
  private:
-  [[gnu::always_inline]] inline World& world() const;
   // The parts of a call that reports may need after it has returned.
   struct CallNote {
     std::uint64_t at = 0;
@@ -60,6 +57,7 @@ class SimGang final : public Gang {
     OperationKind last_kind = OperationKind::send;
   };
 
+  [[gnu::always_inline]] inline World& world() const;
   RankState& owner() const noexcept;
   bool is_message_last() const noexcept {
     return messages_ != nullptr && messages_->last.at > last_collective_.at;
@@ -70,6 +68,8 @@ class SimGang final : public Gang {
   }
   template <bool is_plain>
   [[gnu::always_inline]] inline Received run(World& world, Operation& operation);
+  void mark_children_closed() noexcept;
+  [[gnu::noinline]] Received run_watched(World& world, Operation& operation);
   void note_end_of_call(World& world, PendingOperation& pending, bool had_ended);
   [[gnu::cold]] void note_use_at_once(World& world, Operation& operation);
   [[gnu::always_inline]] inline void number(World& world, Operation& operation);
@@ -92,18 +92,16 @@ class SimGang final : public Gang {
   [[gnu::noinline]] Work start_under_faults(World& world, Operation& operation);
 
   // Each rank holds several, in worlds of a million: nothing is kept here that another place tells.
-  // The first two are in Gang's padding; what every call touches comes next.
-  bool is_refused_;  // held by a restarted rank whose incarnation no peer knows
+  // The first three are in Gang's padding.
+  bool is_refused_;       // held by a restarted rank whose incarnation no peer knows
+  bool is_used_ = false;  // a context is blocked in a call
   OperationKind last_collective_kind_ = OperationKind::barrier;
-  const void* carrier_;  // the TerminationTarget whose threads may call; none after the run
-  std::shared_ptr<GangState> state_;  // null after the run
+  GangState* const state_;  // one of the owners
   std::uint64_t next_sequence_ = 0;
   CallNote last_collective_;
-  const Task* user_ = nullptr;  // the context that is blocked in a call
   SimGang* next_ = nullptr;
   SimGang* previous_ = nullptr;
   std::unique_ptr<Messages> messages_;  // null until the first
-  CallSite made_at_;
 };
 
 // The gangs that a rank holds, in order of creation.
@@ -111,8 +109,5 @@ std::vector<std::shared_ptr<GangState>> gangs_held_by(const RankState& rank);
 
 // The last operation that the rank has called.
 LastCall last_call_of(const RankState& rank);
-
-// Detaches surviving gang handles from the run.
-void detach_gangs(RankState& rank) noexcept;
 
 }  // namespace gang::sim

@@ -42,7 +42,8 @@ SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, in
 SimWork::~SimWork() {
   if (gang_->world == nullptr) return;
   const Engine::Guard guard(gang_->world->engine);
-  if (poller_ != nullptr && poller_->polled == &pending_) poller_->polled = nullptr;
+  if (poller_ != nullptr && poller_->rare().polled == &pending_)
+    poller_->make_rare().polled = nullptr;
   delist();
   gang_.reset();
 }
@@ -91,7 +92,7 @@ void SimWork::return_buffers(World& world) {
 bool SimWork::observe(World& world) {
   if (is_taken_) return true;
   is_observed_ = true;
-  world.engine.current().polls = 0;
+  world.engine.current().end_polls();
   if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
     note_taken(*guide, pending_);
   pending_.waiter = nullptr;
@@ -160,15 +161,15 @@ bool SimWork::test() {
   Task& self = world.engine.current();
   const bool is_first = pending_.form < CallForm::tested;
   // One that comes after a look at the clock may take time.
-  if (!self.has_asked_time && choices.returns_at_once(is_first, self.polls)) {
+  if (!self.rare().has_asked_time && choices.returns_at_once(is_first, self.rare().polls)) {
     note_found_pending();
     if (pending_.form == CallForm::tested) choices.note_early_look();
     pending_.form = CallForm::looked_at;
-    if (!is_first) ++self.polls;
+    if (!is_first) ++self.make_rare().polls;
     return false;
   }
   // This one waits for the others: that it comes before them all is not explored.
-  if (choices.looks_at_once() && !self.has_asked_time)
+  if (choices.looks_at_once() && !self.rare().has_asked_time)
     choices.note_choice_point(Unguided::many_polls);
   world.engine.poll(&pending_);
   if (Guide* guide = choices.guide()) note_look(*guide, pending_);
@@ -177,8 +178,8 @@ bool SimWork::test() {
     return observe(world);
   }
   note_found_pending();
-  ++self.polls;
-  self.polled = &pending_;
+  ++self.make_rare().polls;
+  self.make_rare().polled = &pending_;
   poller_ = &self;
   return false;
 }

@@ -57,7 +57,7 @@ void note_launch(World& world, const PendingOperation& pending) {
 
 bool launch(PendingOperation& pending) {
   note_launch(*pending.gang->world, pending);
-  auto& stream = pending.task->rank->stream;
+  auto& stream = pending.task->rank->make_rare().stream;
   if (!stream) stream = std::make_unique<std::deque<PendingOperation*>>();
   stream->push_back(&pending);
   if (stream->size() == 1) return true;

@@ -9,38 +9,20 @@
 
 namespace gang::sim {
 
-static_assert(sizeof(Seat) == 24);  // each member of each gang has one or two
-
 std::uint64_t GangState::key_of(const GangInfo& info) noexcept {
   std::uint64_t key = fnv1a(std::as_bytes(std::span{info.name}));
   for (const int rank : info.root_ranks) key = splitmix64(key, static_cast<std::uint64_t>(rank));
   return key | 1;  // 0: not yet computed
 }
 
-MatchSlot& GangState::new_slot() { return slots.emplace_front(static_cast<std::uint32_t>(size())); }
-
 MatchSlot& GangState::add_slots(std::size_t place) {
   MatchSlot* slot = nullptr;
   for (std::size_t next = active.size(); next <= place; ++next) {
-    if (free_slot == nullptr) [[unlikely]]
-      free_slot = &new_slot();
-    slot = std::exchange(free_slot, free_slot->next_free);
+    slot = &slots->take();
     slot->sequence_number = base_sequence + next;
     active.push_back(slot);
   }
   return *slot;
-}
-
-void GangState::drop_children(MatchSlot& slot) { slot.children = {}; }
-
-void GangState::recycle(MatchSlot& slot) {
-  slot.arrived = slot.async_members = slot.departures_left = 0;
-  slot.is_mismatched = slot.is_complete = slot.has_other_places = false;
-  slot.result_bytes = 0;
-  std::fill(slot.members.begin(), slot.members.end(), nullptr);
-  if (!slot.children.empty()) [[unlikely]]
-    drop_children(slot);
-  slot.next_free = std::exchange(free_slot, &slot);
 }
 
 std::string members_text(const GangState& gang, const std::vector<int>& members) {

@@ -1,16 +1,13 @@
 // What the members of one simulated gang share.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <forward_list>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -18,8 +15,11 @@
 #include "gang/error.h"
 #include "gang/gang.h"
 #include "gang/recycled.h"
-#include "sim/state/fingerprint.h"
+#include "sim/state/departures.h"
+#include "sim/state/gang_handles.h"
 #include "sim/state/link_queue.h"
+#include "sim/state/making_places.h"
+#include "sim/state/match_slot.h"
 #include "sim/state/pending_operation.h"
 #include "sim/state/rank_state.h"
 #include "sim/state/taken_tally.h"
@@ -44,66 +44,6 @@ struct BreakCause {
   // Index of the finding that caused it. An abort becomes a finding only once it has ended a
   // program.
   mutable std::size_t finding = no_finding;
-};
-
-// A child made by create_gang or split, as one member sees it.
-struct ChildSeat {
-  std::shared_ptr<GangState> gang;  // null: the member is in no child
-  int rank = 0;
-};
-
-// A value small enough to be stored in the slot instead of in the member's memory; aligned for any
-// element.
-inline constexpr std::size_t inline_bytes = 16;
-struct alignas(std::uint64_t) InlineValue : std::array<std::byte, inline_bytes> {};
-
-// Copies bytes that are mostly one number, for which a call of memmove takes longer than the copy.
-inline void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint32_t)) [[likely]]
-    std::memmove(to, from, sizeof(std::uint32_t));
-  else if (bytes == sizeof(std::uint64_t))
-    std::memmove(to, from, sizeof(std::uint64_t));
-  else
-    std::memmove(to, from, bytes);
-}
-
-// What a slot needs of a member to complete a small operation without touching the memory of
-// others.
-struct Seat {
-  Task* waiter = nullptr;
-  InlineValue value;  // what it brings, inline operations only
-};
-
-// The k-th operation of a gang while its members arrive. Recycled.
-struct MatchSlot {
-  explicit MatchSlot(std::uint32_t of) : size(of), members(of, nullptr), seats(of) {}
-
-  bool is_full() const noexcept { return arrived == size; }
-
-  std::uint64_t sequence_number = 0;
-  Fingerprint first;
-  const std::uint32_t size;  // of the gang
-  std::uint32_t arrived = 0;
-  std::uint32_t departures_left = 0;  // members yet to take what the slot has for them
-  std::uint32_t async_members = 0;
-  bool is_mismatched = false;
-  bool is_complete = false;
-  std::uint8_t result_bytes = 0;  // in `result`, which members take when they resume
-  bool has_other_places = false;  // some member called it at another site than the first
-  std::uint8_t value_bytes = 0;   // that each seat keeps; set by the first member
-  CallSite first_site;            // of the first member
-  InlineValue result{};
-  MatchSlot* next_free = nullptr;           // while it is free
-  RecycledList<PendingOperation*> members;  // by rank in the gang; null: not arrived
-  RecycledList<Seat> seats;                 // the same; written when its member arrives
-  std::vector<ChildSeat> children;          // create_gang and split only
-};
-
-// A member that has dropped its handle, and the last collective that it called.
-struct Departure {
-  int member = 0;
-  std::uint64_t calls = 0;  // collectives, > 0
-  CallSite call_site;       // of the last one
 };
 
 // A buffered message in transit.
@@ -198,6 +138,14 @@ struct CallPlaces {
   std::vector<CallParting> partings;      // the last few that nothing has crossed so far
 };
 
+// How a gang descends from another.
+struct Descent {
+  static constexpr std::uint32_t no_parent = ~std::uint32_t{0};
+
+  std::uint32_t parent = no_parent;  // index of the gang that it was made from
+  std::uint32_t children_made = 0;   // by it; for default names
+};
+
 struct GangState {
   explicit GangState(World& of) : world(&of) {}
   GangState(const GangState&) = delete;
@@ -205,10 +153,13 @@ struct GangState {
   ~GangState();
 
   World* world;  // null once the run is over
+  // The TerminationTarget whose threads may call; none has this one for its target.
+  const void* carrier = this;
+  GangHandles handles;
   std::shared_ptr<const GangInfo> info;
-  std::uint32_t index = 0;           // in order of creation
+  std::uint32_t index = 0;  // in order of creation
+  Descent descent;
   std::size_t registry_index = 0;    // where Matching lists it
-  std::uint32_t children_made = 0;   // for default names
   std::uint64_t first_sequence = 0;  // of its first collective
   std::uint64_t base_sequence = 0;   // of active.front()
   Collective last_call;  // of base_sequence - 1 as member 0 called it; its label is not kept
@@ -216,11 +167,11 @@ struct GangState {
   // none.
   std::unique_ptr<CallPlaces> places;
   RecycledList<MatchSlot*> active;  // slots that gather members, by sequence number
-  std::forward_list<MatchSlot, RecyclingAllocator<MatchSlot>> slots;  // all of them
-  MatchSlot* free_slot = nullptr;   // the first that is free; null: none
+  SlotPool* slots = nullptr;        // of its size; the run's
   RecycledList<Mailbox> mailboxes;  // by member, once point-to-point is used
   std::shared_ptr<const BreakCause> broken;
-  RecycledList<Departure> departures;        // in their order
+  std::unique_ptr<Departures> departures;  // null until the first
+  MakingPlaces making_places;
   std::unique_ptr<ShrinkMeeting> shrinking;  // once a member has called shrink
 
   // gang_label_of(*info), computed once in O(members), and its text.
@@ -243,13 +194,23 @@ struct GangState {
     return at < active.end() ? **at : add_slots(place);
   }
 
-  void note_departure(const Departure& departure) {
-    if (departures.empty()) departures.reserve(static_cast<std::size_t>(size()));
-    departures.push_back(departure);
+  // Null: the member still holds its handle, or has called nothing. Valid until the next departure.
+  const Departure* departure_of(int member) const noexcept {
+    return departures == nullptr ? nullptr : departures->of(member);
+  }
+  void note_departure(int member, const Departure& departure) {
+    if (departures == nullptr) departures = std::make_unique<Departures>(size());
+    departures->note(member, departure);
+  }
+
+  // The run is over.
+  void leave_run() noexcept {
+    world = nullptr;
+    carrier = this;
   }
 
   // Nobody needs the slot any more, which is no longer active.
-  void recycle(MatchSlot& slot);
+  void recycle(MatchSlot& slot) { slots->give_back(slot); }
 
   int size() const noexcept { return info->size; }
   int root_rank_of(int member) const noexcept {
@@ -258,8 +219,6 @@ struct GangState {
 
  private:
   MatchSlot& add_slots(std::size_t place);
-  [[gnu::noinline]] MatchSlot& new_slot();
-  [[gnu::noinline]] static void drop_children(MatchSlot& slot);
   static std::uint64_t key_of(const GangInfo& info) noexcept;
 
   mutable std::unique_ptr<const GangLabel> label_;  // null until the first asks for it

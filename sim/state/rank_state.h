@@ -44,7 +44,9 @@ struct NotedCall : Recycled<NotedCall> {
 
 // What only a few ranks need.
 struct RareRankState {
-  std::vector<std::shared_ptr<WorkState>> detached;  // works that the program has let go of
+  std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
+  std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
+  std::vector<std::shared_ptr<WorkState>> detached;       // works that the program has let go of
   // While an exception leaves the program: gangs that it has dropped, and those it has broken.
   std::vector<std::shared_ptr<GangState>> abandoned;
   std::vector<std::shared_ptr<BreakCause>> broken_by_unwinding;
@@ -57,11 +59,9 @@ struct RareRankState {
 
 struct RankState {
   RankLocals locals;
-  SimGang* gangs = nullptr;  // head of the list of the rank's gang handles
-  SimWork* works = nullptr;  // likewise for its works
-  std::unique_ptr<std::deque<PendingOperation*>> stream;  // stream_ordered: launched, not complete
-  std::shared_ptr<const BreakCause> last_failure;         // last seen by an operation of this rank
-  std::unique_ptr<NotedCall> noted_call;                  // null if there was none
+  SimGang* gangs = nullptr;               // head of the list of the rank's gang handles
+  SimWork* works = nullptr;               // likewise for its works
+  std::unique_ptr<NotedCall> noted_call;  // null if there was none
   std::int32_t rank = 0;
   bool has_returned = false;      // its program is over, normally or not
   bool has_failed = false;        // it ended with an exception, or its process did not end well

@@ -35,19 +35,8 @@ struct FurtherContext {
   bool is_of_gangs = false;  // started by a gang of a foreign backend, not by the program
 };
 
-// The control block of a context. Owned by the engine; its address is stable for the whole run.
-struct Task {
-  // What every switch touches comes first, in 64 bytes.
-  TaskId id = no_task;
-  bool is_polling = false;                 // `wait` is a poll
-  const Wait* wait = nullptr;              // what it is blocked on; null while runnable
-  std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
-  std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
-  RankLocals* locals = nullptr;            // current while it runs; null for outside_task
-  RankState* rank = nullptr;               // the same
-  void* resume_point = nullptr;            // of a fiber that has begun; where it last went on
-
-  std::unique_ptr<FurtherContext> further;
+// What only contexts need that poll, sleep or go on after the end of the run.
+struct RareTaskState {
   std::uint64_t polls = 0;                 // fruitless polls in a row
   PendingOperation* polled = nullptr;      // target of the last poll; null once it is gone
   const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
@@ -56,9 +45,41 @@ struct Task {
   std::uint64_t naps_at = 0;               // this far (Run::activity)
   std::uint32_t refusals = 0;              // calls that were refused since the run is over
   bool has_asked_time = false;             // since its last poll
+};
+
+// The control block of a context. Owned by the engine; its address is stable for the whole run.
+struct Task {
+  // What every switch touches comes first, in 64 bytes.
+  TaskId id = no_task;
+  bool is_polling = false;  // `wait` is a poll
   bool is_done = false;
-  bool is_left_behind = false;  // its stack could not be unwound, and was left as it is
-  bool is_frozen = false;       // by a fault: does not run until the run is over
+  bool is_left_behind = false;             // its stack could not be unwound, and was left as it is
+  bool is_frozen = false;                  // by a fault: does not run until the run is over
+  const Wait* wait = nullptr;              // what it is blocked on; null while runnable
+  std::uint64_t wait_serial = 0;           // counts its waits: tells a stale timer from a live one
+  std::array<void*, 2> exception_state{};  // of the C++ runtime, while it is switched out
+  RankLocals* locals = nullptr;            // current while it runs; null for outside_task
+  RankState* rank = nullptr;               // the same
+  void* resume_point = nullptr;            // of a fiber that has begun; where it last went on
+
+  std::unique_ptr<FurtherContext> further;
+
+  const RareTaskState& rare() const noexcept {
+    static constexpr RareTaskState none;
+    return rare_ != nullptr ? *rare_ : none;
+  }
+  // For writing; made on first use.
+  RareTaskState& make_rare() {
+    if (rare_ == nullptr) rare_ = std::make_unique<RareTaskState>();
+    return *rare_;
+  }
+  // Its last poll was not in vain.
+  void end_polls() noexcept {
+    if (rare_ != nullptr) rare_->polls = 0;
+  }
+
+ private:
+  std::unique_ptr<RareTaskState> rare_;
 };
 
 }  // namespace gang::sim

@@ -44,7 +44,7 @@ bool are_partners(const PendingOperation& pending, const PendingOperation& queue
 
 // Whether `rank` has its side of `pending` on its stream, queued or not.
 bool has_queued_partner(const World& world, const PendingOperation& pending, int rank) {
-  const auto& stream = world.rank(rank).stream;
+  const auto& stream = world.rank(rank).rare().stream;
   return stream && std::ranges::any_of(*stream, [&pending](const PendingOperation* queued) {
            return !queued->has_ended() && are_partners(pending, *queued);
          });
@@ -132,8 +132,8 @@ Mode BlockedWorld::mode_of(const Task& context) const noexcept {
 }
 
 bool BlockedWorld::polls_in_vain(const Task& context) const {
-  if (moment_ != Moment::while_others_run || !is_alive(context) || context.polls < many_polls)
-    return false;
+  if (moment_ != Moment::while_others_run || !is_alive(context)) return false;
+  if (context.rare().polls < many_polls) return false;
   const PendingOperation* polled = operation_of(context);
   if (polled == nullptr) return false;
   const auto node =
@@ -174,7 +174,7 @@ bool BlockedWorld::is_gone(int rank) const { return contexts_of(rank).empty(); }
 
 void BlockedWorld::connect_context(const Task& context) {
   if (is_alive(context)) {
-    if (context.polls < many_polls || moment_ == Moment::at_rest) return;
+    if (context.rare().polls < many_polls || moment_ == Moment::at_rest) return;
     if (const PendingOperation* polled = operation_of(context)) operation_node(*polled);
     return;
   }
@@ -269,8 +269,9 @@ std::span<PendingOperation* const> BlockedWorld::operations_of(const Task& conte
     return context.wait->operations();
   const bool is_blocked = context.wait != nullptr && context.wait->reason != Wait::Reason::sleep &&
                           context.wait->reason != Wait::Reason::poll;
-  if (is_blocked || context.polled == nullptr || context.polls < many_polls) return {};
-  return {&context.polled, 1};
+  const RareTaskState& rare = context.rare();
+  if (is_blocked || rare.polled == nullptr || rare.polls < many_polls) return {};
+  return {&rare.polled, 1};
 }
 
 const PendingOperation* BlockedWorld::operation_of(const Task& context) {

@@ -47,7 +47,8 @@ bool waits_for_leaked_lock(const Task& context) noexcept;
 
 // The operation that holds this one up: itself, or the head of the stream that it is queued on.
 inline const PendingOperation& held_up_by(const PendingOperation& pending) noexcept {
-  return pending.status == PendingStatus::launched ? *pending.task->rank->stream->front() : pending;
+  return pending.status == PendingStatus::launched ? *pending.task->rank->rare().stream->front()
+                                                   : pending;
 }
 
 // A snapshot of all waits, taken under the engine's Guard; valid while nothing runs.

@@ -198,14 +198,15 @@ std::size_t add_abort(World& world, const BreakCause& cause, int rank,
 void report_rank_failure(World& world, Task& task, const std::exception_ptr& error) {
   RankState& rank = *task.rank;
   rank.has_failed = true;
-  if (world.foreign_gangs != nullptr) rank.last_failure = cause_of_failure(world, rank, error);
-  std::size_t finding = rank.last_failure ? rank.last_failure->finding : BreakCause::no_finding;
-  if (finding == BreakCause::no_finding && rank.last_failure && rank.last_failure->finding_if_fatal)
-    finding = rank.last_failure->finding = world.findings.add(*rank.last_failure->finding_if_fatal);
+  auto& last_failure = rank.make_rare().last_failure;
+  if (world.foreign_gangs != nullptr) last_failure = cause_of_failure(world, rank, error);
+  std::size_t finding = last_failure ? last_failure->finding : BreakCause::no_finding;
+  if (finding == BreakCause::no_finding && last_failure && last_failure->finding_if_fatal)
+    finding = last_failure->finding = world.findings.add(*last_failure->finding_if_fatal);
   if (finding != BreakCause::no_finding)
     world.findings.add_consequence_of(rank.rank, finding, consequence_of(rank, error));
-  else if (rank.last_failure && rank.last_failure->aborted_by != no_rank)
-    finding = rank.last_failure->finding = add_abort(world, *rank.last_failure, rank.rank, error);
+  else if (last_failure && last_failure->aborted_by != no_rank)
+    finding = last_failure->finding = add_abort(world, *last_failure, rank.rank, error);
   else
     finding = add_rank_failure(world, task, error);
   for (const auto& cause : std::exchange(rank.make_rare().broken_by_unwinding, {})) {
@@ -216,7 +217,7 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
     cause->finding = finding;
-    rank.last_failure = std::move(cause);
+    last_failure = std::move(cause);
     rank.make_rare().abandoned.clear();
     return;
   }

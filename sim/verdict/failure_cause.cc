@@ -76,8 +76,8 @@ int index_in(const GangState& gang, int root_rank) {
 bool has_left(const World& world, const GangState& gang, int member, const Collective* call) {
   const RankState& rank = world.rank(gang.root_rank_of(member));
   if (rank.has_failed) return false;
-  const auto departure = std::ranges::find(gang.departures, member, &Departure::member);
-  if (departure == gang.departures.end()) return rank.has_returned;
+  const Departure* departure = gang.departure_of(member);
+  if (departure == nullptr) return rank.has_returned;
   return call == nullptr || is_point_to_point(call->kind) ||
          departure->calls <= call->sequence_number;
 }
@@ -221,11 +221,11 @@ std::shared_ptr<const BreakCause> failure_of_member(const World& world, const Ga
   std::shared_ptr<const BreakCause> first;
   for (const int member : gang.info->root_ranks) {
     const RankState& other = world.rank(member);
-    if (&other == &rank || !other.has_failed || other.last_failure == nullptr ||
-        is_own(world, *other.last_failure, rank))
+    if (&other == &rank || !other.has_failed || other.rare().last_failure == nullptr ||
+        is_own(world, *other.rare().last_failure, rank))
       continue;
-    if (first == nullptr || other.last_failure->finding < first->finding)
-      first = other.last_failure;
+    if (first == nullptr || other.rare().last_failure->finding < first->finding)
+      first = other.rare().last_failure;
   }
   return first;
 }

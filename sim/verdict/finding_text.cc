@@ -137,7 +137,8 @@ void point_at_last_call(const World& world, BlockedWorld& blocked, Finding& find
 }
 
 bool has_launched(const RankState& rank, const GangState& gang) {
-  return rank.stream && std::ranges::any_of(*rank.stream, [&gang](const PendingOperation* queued) {
+  const auto& stream = rank.rare().stream;
+  return stream && std::ranges::any_of(*stream, [&gang](const PendingOperation* queued) {
            return queued->gang == &gang && queued->status == PendingStatus::launched;
          });
 }

@@ -29,10 +29,7 @@ std::string running_text(const RankState& rank) {
 class Groups {
  public:
   Groups(const World& world, const GangState& gang)
-      : world_(world),
-        gang_(gang),
-        departures_(departures_by_member(gang)),
-        counts_form_(world.options.strict_blocking) {}
+      : world_(world), gang_(gang), counts_form_(world.options.strict_blocking) {}
 
   void add_call(const PendingOperation& pending) {
     const Collective& call = pending.call();
@@ -124,7 +121,7 @@ class Groups {
   // Where its program ended or, if that is not known, let go of the gang; null: neither is.
   const CallSite* place_of_leaving(int member, const RankState& rank) const {
     if (!rank.has_failed && !rank.rare().exited_by.empty()) return &rank.rare().exited_at;
-    const Departure* departure = departures_[static_cast<std::size_t>(member)];
+    const Departure* departure = gang_.departure_of(member);
     return departure == nullptr ? nullptr : &departure->call_site;
   }
 
@@ -139,7 +136,7 @@ class Groups {
       if (const CallSite* left_at = place_of_leaving(member, rank))
         summary.location = location_of(*left_at);
     } else if (has_launched(rank, gang_)) {
-      const PendingOperation& ahead = *rank.stream->front();
+      const PendingOperation& ahead = *rank.rare().stream->front();
       summary.note =
           fmt::format("queued it on a stream behind {} on {}",
                       to_string(describe(ahead.call(), *ahead.gang->info)), ahead.gang->label());
@@ -208,7 +205,6 @@ class Groups {
 
   const World& world_;
   const GangState& gang_;
-  const std::vector<const Departure*> departures_;
   const bool counts_form_;
   std::vector<Group> groups_;
   std::map<Key, std::size_t> places_;
@@ -257,13 +253,6 @@ std::vector<CallSummary> parted_calls(const GangState& gang, const Collective& n
 }
 
 }  // namespace
-
-std::vector<const Departure*> departures_by_member(const GangState& gang) {
-  std::vector<const Departure*> by_member(static_cast<std::size_t>(gang.size()), nullptr);
-  for (const Departure& departure : gang.departures)
-    by_member[static_cast<std::size_t>(departure.member)] = &departure;
-  return by_member;
-}
 
 void add_common_past(const GangState& gang, const Collective& next, Divergence& divergence) {
   if (is_point_to_point(next.kind) || next.sequence_number == 0) return;

@@ -18,10 +18,6 @@ struct World;
 Divergence first_divergence(const World& world, const GangState& gang,
                             std::span<PendingOperation* const> members);
 
-// By member: its departure; null for members that still hold their handle or have called nothing.
-// Valid until the next departure. O(members).
-std::vector<const Departure*> departures_by_member(const GangState& gang);
-
 // Sets what the members of `gang` called in common before `next`, which one of them made: the last
 // call, unless there was none or it is no longer known, and since which one they were in different
 // places. O(members).

@@ -195,10 +195,9 @@ class MissingCall {
     last.sequence_number = call.sequence_number;
     last.label = call.label;
     if (!(last == call)) return false;
-    const std::vector<const Departure*> departures = departures_by_member(gang());
-    for (std::size_t member = 0; member < departures.size(); ++member) {
-      if (pending_.slot->members[member] != nullptr) continue;
-      const Departure* departure = departures[member];
+    for (int member = 0; member < gang().size(); ++member) {
+      if (pending_.slot->members[static_cast<std::size_t>(member)] != nullptr) continue;
+      const Departure* departure = gang().departure_of(member);
       if (departure == nullptr || departure->calls != call.sequence_number ||
           !(departure->call_site == call.call_site))
         return false;

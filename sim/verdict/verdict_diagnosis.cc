@@ -26,10 +26,11 @@ bool is_by_exception(const Finding& finding) {
 
 // Where the rank called its last collective on `gang` before it let go of it; empty if unknown.
 SourceLocation last_location_of(const GangState& gang, int root_rank) {
-  const auto departure = std::ranges::find_if(gang.departures, [&](const Departure& candidate) {
-    return gang.root_rank_of(candidate.member) == root_rank;
-  });
-  return departure == gang.departures.end() ? SourceLocation() : location_of(departure->call_site);
+  const auto& ranks = gang.info->root_ranks;
+  const auto place = std::ranges::find(ranks, root_rank);
+  if (place == ranks.end()) return {};
+  const Departure* departure = gang.departure_of(static_cast<int>(place - ranks.begin()));
+  return departure == nullptr ? SourceLocation() : location_of(departure->call_site);
 }
 
 // Lists the call of a rank that could not complete it since another had ended with an exception.

@@ -174,12 +174,13 @@ Launches launches_at(const Cycle& cycle, std::size_t place) {
   if (own.status == PendingStatus::launched) return {rank.rank, &held_up_by(own), &own};
   const std::size_t size = cycle.contexts.size();
   const GangState* awaited_on = cycle.operations[(place + size - 1) % size]->gang;
-  if (!rank.stream) return {};
-  const auto queued = std::ranges::find_if(*rank.stream, [awaited_on](const auto* candidate) {
+  const auto& stream = rank.rare().stream;
+  if (!stream) return {};
+  const auto queued = std::ranges::find_if(*stream, [awaited_on](const auto* candidate) {
     return candidate->gang == awaited_on && candidate->status == PendingStatus::launched;
   });
-  if (queued == rank.stream->end()) return {};
-  return {rank.rank, rank.stream->front(), *queued};
+  if (queued == stream->end()) return {};
+  return {rank.rank, stream->front(), *queued};
 }
 
 // "Rank 0 launched A before B; rank 2 launched B before A. ": the first rank that has something

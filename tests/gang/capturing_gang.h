@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gang/gang.h"
+#include "gang/parent_gang.h"
 
 namespace gang::test {
 
@@ -41,10 +41,11 @@ inline std::shared_ptr<const GangInfo> make_info(int size, std::string name = "r
   return info;
 }
 
-class CapturingGang final : public Gang {
+class CapturingGang final : public ParentGang {
  public:
   explicit CapturingGang(int size = 4, int rank = 0) : CapturingGang(make_info(size), rank) {}
-  CapturingGang(std::shared_ptr<const GangInfo> info, int rank) : Gang(std::move(info), rank) {}
+  CapturingGang(std::shared_ptr<const GangInfo> info, int rank)
+      : ParentGang(std::move(info), rank) {}
 
   std::vector<Sent> sent;
   std::function<void(Operation&)> reaction;  // called with each operation; may throw

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "gang/gang.h"
+#include "gang/parent_gang.h"
 
 namespace gang::test {
 
@@ -64,10 +64,10 @@ class Meeting {
   std::vector<std::pair<std::pair<int, int>, std::shared_ptr<Meeting>>> children_;
 };
 
-class MeetingGang final : public Gang {
+class MeetingGang final : public ParentGang {
  public:
   MeetingGang(std::shared_ptr<const GangInfo> info, int rank, std::shared_ptr<Meeting> meeting)
-      : Gang(std::move(info), rank), meeting_(std::move(meeting)) {
+      : ParentGang(std::move(info), rank), meeting_(std::move(meeting)) {
     ++open_gangs();
   }
 

@@ -124,12 +124,13 @@ GlooBuffer::~GlooBuffer() {
 
 GlooStep GlooBuffer::step_of(uint64_t slot) const {
   const Task& task = endpoint_.engine().current();
+  const GlooActivity* const activity = task.rare().activity;
   return {.meeting = endpoint_.meeting().key(),
           .member = endpoint_.rank,
           .slot = slot,
           .buffer = step_key_,
           .rank = task.rank->rank,
-          .call_site = task.activity != nullptr ? task.activity->call.call_site : CallSite{}};
+          .call_site = activity != nullptr ? activity->call.call_site : CallSite{}};
 }
 
 GlooTransfer GlooBuffer::transfer(uint64_t slot, size_t offset, size_t bytes) {
@@ -206,7 +207,7 @@ bool GlooBuffer::wait(Direction& direction, int* rank, milliseconds timeout) {
     Task& self = engine.current();
     direction.waiter = &self;
     awaited_ = &direction;
-    activity_ = self.activity;
+    activity_ = self.rare().activity;
     engine.clock().note_deadline(wait.deadline);
     engine.block(self, wait);
   }

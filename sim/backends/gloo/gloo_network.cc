@@ -27,7 +27,7 @@ void GlooNetwork::release_held() {
 }
 
 LinkFate GlooNetwork::fate_of(const Crossing& crossing) {
-  const GlooActivity* const activity = world_.engine.current().activity;
+  const GlooActivity* const activity = world_.engine.current().rare().activity;
   static const Collective unknown{.kind = OperationKind::send};
   return world_.interference->links().fate_of(crossing,
                                               activity != nullptr ? activity->call : unknown);
@@ -64,7 +64,7 @@ std::optional<std::string> GlooNetwork::find_note(const std::string& prefix) noe
 }
 
 void GlooNetwork::note_activity(const GlooActivity* activity) noexcept {
-  world_.engine.current().activity = activity;
+  world_.engine.current().make_rare().activity = activity;
 }
 
 }  // namespace gang::sim

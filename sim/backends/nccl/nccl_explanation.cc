@@ -113,7 +113,7 @@ bool Explanation::explain_mismatches() {
 // Whether they are gone because of a failure: that they are waited for becomes a consequence of it.
 bool Explanation::is_consequence(const std::vector<int>& gone, const NcclPurpose& purpose,
                                  const std::vector<int>& waiting) {
-  const auto& failure = world_.rank(gone.front()).last_failure;
+  const auto& failure = world_.rank(gone.front()).rare().last_failure;
   if (failure == nullptr || failure->finding == BreakCause::no_finding ||
       !std::ranges::all_of(gone, [this](int rank) { return world_.rank(rank).has_failed; }))
     return false;

@@ -1,5 +1,6 @@
 #include "sim/contexts/stack_pool.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -37,6 +38,21 @@ TEST(StackPool, ReusesWhatIsGivenBack) {
   void* top = pool.take();
   pool.give_back(top);
   EXPECT_EQ(pool.take(), top);
+}
+
+TEST(StackPool, LosesNoStackWhenItReservesMore) {
+  StackPool pool(stack_bytes);
+  std::set<void*> tops;
+  const auto in = [](const StackRow& row, const void* top) {
+    const auto* const at = static_cast<const std::byte*>(top);
+    return at > row.base && at <= row.base + row.stride * row.count;
+  };
+  const StackRow first = pool.reserve(3);
+  EXPECT_TRUE(tops.insert(pool.take()).second);
+  const StackRow second = pool.reserve(2);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(tops.insert(pool.take()).second);
+  EXPECT_EQ(std::ranges::count_if(tops, [&](void* top) { return in(first, top); }), 3);
+  EXPECT_EQ(std::ranges::count_if(tops, [&](void* top) { return in(second, top); }), 2);
 }
 
 TEST(StackPool, RoundsUpToWholePages) {

@@ -63,6 +63,29 @@ TEST(SimGang, AHandleThatIsDroppedClosesOnlyItsOwnSide) {
   EXPECT_TRUE(report.holds()) << to_string(report);
 }
 
+TEST(SimGang, ClosingClosesWhatWasMadeFromItOnThisRank) {
+  for (const ContextKind context : all_contexts()) {
+    const Report report = run({.world_size = 2, .context = context}, [](SimulatedRank& rank) {
+      Gang& root = *rank.root();
+      const auto child = child_of(root, {0, 1});
+      const auto sibling = child_of(root, {0, 1});
+      const auto grandchild = child->split({.color = 0});
+      const auto great_grandchild = child_of(*grandchild, {1, 0});
+      const auto shrunk = child->shrink({.grace = 1s});
+      EXPECT_EQ(child_of(root, {0, 1}).use_count(), 1);  // goes before its parent
+      if (rank.rank() == 0) child->close();
+      EXPECT_EQ(grandchild->is_closed(), rank.rank() == 0);
+      EXPECT_EQ(great_grandchild->is_closed(), rank.rank() == 0);
+      EXPECT_FALSE(root.is_closed() || sibling->is_closed() || shrunk->is_closed());
+      EXPECT_EQ(count_members(*sibling), 2);
+      root.close();
+      EXPECT_TRUE(sibling->is_closed() && great_grandchild->is_closed());
+      EXPECT_FALSE(shrunk->is_closed());
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
 TEST(SimGang, GangsOfOneRankMayBeUsedFromItsFurtherContexts) {
   const Report report = run(2, [](SimulatedRank& rank) {
     const auto child = child_of(*rank.root(), {0, 1});

@@ -1,0 +1,41 @@
+// What ranks hold of a gang.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace gang::sim {
+
+struct GangState;
+
+// Counts the handles of one gang, which own it together: while there is one, the gang keeps itself.
+// In a large world, that costs each handle a pointer where a share of its own would take two.
+// Threads: any may drop one after the run; otherwise under the engine's Guard.
+class GangHandles {
+ public:
+  GangHandles() = default;
+  GangHandles(const GangHandles&) = delete;
+  GangHandles& operator=(const GangHandles&) = delete;
+
+  // `gang` is the one that this is part of.
+  void add(std::shared_ptr<GangState> gang) noexcept {
+    if (count_.fetch_add(1, std::memory_order_relaxed) == 0) gang_ = std::move(gang);
+  }
+
+  // One that was added. With the last of them the gang may go, and this with it.
+  void drop() noexcept {
+    if (count_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const std::shared_ptr<GangState> last = std::move(gang_);
+  }
+
+  // Null: there are none.
+  const std::shared_ptr<GangState>& gang() const noexcept { return gang_; }
+
+ private:
+  std::shared_ptr<GangState> gang_;
+  std::atomic<std::uint32_t> count_ = 0;
+};
+
+}  // namespace gang::sim
