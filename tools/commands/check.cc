@@ -88,7 +88,7 @@ std::vector<harness::Option> CheckCommand::options() {
                            "names or suites, * and ? allowed; several with commas", filters_),
       {.name = "--backend",
        .value_name = "NAME",
-       .description = "what the gangs are: sim, sim-gloo (Gloo's algorithms) or sim-nccl (streams\n"
+       .description = "what the gangs are: sim, sim-gloo (Gloo's algorithms) or sim-nccl (streams "
                       "of a simulated NCCL) [sim]",
        .set = [this](std::string_view text) { backend_ = parse_simulated(text); }},
       number_option("--cases", fmt::format("cases of a cheap property [{}]", defaults.cases),
