@@ -286,12 +286,11 @@ void Matching::break_gang(GangState& gang, std::shared_ptr<const BreakCause> cau
   gang.base_sequence += active.size();
   for (MatchSlot* slot : active) {
     const auto members = slot->members;
+    for (PendingOperation* member : members)
+      if (member != nullptr) member->slot = nullptr;
     gang.recycle(*slot);
-    for (PendingOperation* member : members) {
-      if (member == nullptr) continue;
-      member->slot = nullptr;
-      end(*member, PendingStatus::failed);
-    }
+    for (PendingOperation* member : members)
+      if (member != nullptr) end(*member, PendingStatus::failed);
   }
   messages_.fail_all(gang);
   mismatches_.end_messages(gang);

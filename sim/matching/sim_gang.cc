@@ -68,16 +68,17 @@ World& SimGang::world() const {
 
 // A restarted rank, whose calls are refused, has made no gangs.
 void SimGang::close_children() noexcept {
-  if (state_->descent.children_made == 0 || is_refused_ || state_->world == nullptr) return;
+  if (is_refused_ || state_->world == nullptr) return;
   const Engine::Guard guard(state_->world->engine);
   mark_children_closed();
 }
 
 void SimGang::mark_children_closed() noexcept {
+  if (state_->descent.children_made == 0) return;
   for (SimGang* gang = owner().gangs; gang != nullptr; gang = gang->next_) {
     if (gang->state_->descent.parent != state_->index || gang->is_closed()) continue;
     gang->mark_closed();
-    if (gang->state_->descent.children_made > 0) gang->mark_children_closed();
+    gang->mark_children_closed();
   }
 }
 

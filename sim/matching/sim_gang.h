@@ -69,6 +69,7 @@ class SimGang final : public Gang {
   template <bool is_plain>
   [[gnu::always_inline]] inline Received run(World& world, Operation& operation);
   void mark_children_closed() noexcept;
+  // run<false>, apart from the plain way, which it would make dearer.
   [[gnu::noinline]] Received run_watched(World& world, Operation& operation);
   void note_end_of_call(World& world, PendingOperation& pending, bool had_ended);
   [[gnu::cold]] void note_use_at_once(World& world, Operation& operation);

@@ -35,14 +35,14 @@ struct FurtherContext {
   bool is_of_gangs = false;  // started by a gang of a foreign backend, not by the program
 };
 
-// What only contexts need that poll, sleep or go on after the end of the run.
+// What only few contexts need: those that poll, sleep, or call something once the run is over.
 struct RareTaskState {
   std::uint64_t polls = 0;                 // fruitless polls in a row
   PendingOperation* polled = nullptr;      // target of the last poll; null once it is gone
   const GlooActivity* activity = nullptr;  // SimulatedBackend::gloo: the call it is at
   std::uint64_t timer_serial = 0;          // the last of its waits that a timer may end
   std::uint64_t naps = 0;                  // waits that a timer has ended while the run had come
-  std::uint64_t naps_at = 0;               // this far (Run::activity)
+  std::uint64_t naps_at = 0;               // this far (PassingTime::activity)
   std::uint32_t refusals = 0;              // calls that were refused since the run is over
   bool has_asked_time = false;             // since its last poll
 };
