@@ -3,17 +3,19 @@
 
 #include <thread>
 
+#include "sim/contexts/thread_semaphore.h"
+
 namespace gang::sim {
 
 // Runs one context; sleeps on `wakes` while the context is blocked. Joins on destruction.
 struct ParallelCarrier {
-  std::counting_semaphore<> wakes{0};
+  ThreadSemaphore wakes;
   std::jthread thread;
 };
 
 // The end of an OS thread whose stack must stay as it is.
 [[noreturn]] inline void sleep_forever() {
-  std::binary_semaphore never{0};
+  ThreadSemaphore never;
   for (;;) never.acquire();
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/contexts/context_switcher.h"
 #include "sim/contexts/parallel_carrier.h"
+#include "sim/contexts/thread_semaphore.h"
 #include "sim/state/rank_state.h"
 
 namespace gang::sim {
@@ -26,7 +27,7 @@ class ThreadSwitcher final : public ContextSwitcher {
 
  private:
   struct Carrier {
-    std::binary_semaphore turn{0};
+    ThreadSemaphore turn;
     std::jthread thread;
   };
 

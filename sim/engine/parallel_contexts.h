@@ -39,7 +39,7 @@ class ParallelContexts {
   std::mutex mutex_;
   std::deque<ParallelCarrier> carriers_;  // by TaskId
   std::size_t running_ = 0;
-  std::binary_semaphore all_ended_{0};
+  ThreadSemaphore all_ended_;
 };
 
 }  // namespace gang::sim
