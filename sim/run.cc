@@ -100,6 +100,7 @@ Report Run::run() {
 
 std::shared_ptr<Gang> Run::root_gang_of(const Task& task) {
   if (foreign_gangs_) return foreign_gangs_->make(task.rank->rank);
+  const Engine::Guard guard(engine_);
   return std::allocate_shared<SimGang>(RecyclingAllocator<SimGang>(), world_.root, task.rank->rank,
                                        *task.rank);
 }

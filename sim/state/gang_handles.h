@@ -12,7 +12,7 @@ struct GangState;
 
 // Counts the handles of one gang, which own it together: while there is one, the gang keeps itself.
 // In a large world, that costs each handle a pointer where a share of its own would take two.
-// Threads: any may drop one after the run; otherwise under the engine's Guard.
+// Threads: any may drop one after the run; all else is under the engine's Guard.
 class GangHandles {
  public:
   GangHandles() = default;
