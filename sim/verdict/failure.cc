@@ -49,9 +49,25 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+// The rank's handle of the gang, or the one it has just released.
+const GangState* gang_of(const RankState& rank, const GangInfo* info) {
+  for (const auto& gang : rank.rare().abandoned)
+    if (gang->info.get() == info) return gang.get();
+  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
+    if (gang->state()->info.get() == info) return gang->state().get();
+  return nullptr;
+}
+
+// The label of the gang of a call of the rank's. Mostly known: making it takes O(members), which is
+// too much for each of many ranks that fail.
+std::string label_of_gang(const RankState& rank, const LastCall& call) {
+  const GangState* gang = gang_of(rank, call.gang.get());
+  return gang != nullptr ? gang->label() : label_of(*call.gang);
+}
+
 CallText failed_call(const RankState& rank, const GangError& failure) {
   const LastCall last = last_call_of(rank);
-  const bool is_of_last = last.gang != nullptr && label_of(*last.gang) == failure.gang();
+  const bool is_of_last = last.gang != nullptr && label_of_gang(rank, last) == failure.gang();
   return is_of_last ? describe(failure.operation(), *last.gang) : describe(failure.operation());
 }
 
@@ -83,15 +99,6 @@ std::optional<Refusal> refusal_of(const std::exception_ptr& error) {
   } catch (...) {
     return std::nullopt;
   }
-}
-
-// The rank's handle of the gang, or the one it has just released.
-const GangState* gang_of(const RankState& rank, const GangInfo* info) {
-  for (const auto& gang : rank.rare().abandoned)
-    if (gang->info.get() == info) return gang.get();
-  for (const SimGang* gang = rank.gangs; gang != nullptr; gang = gang->next_of_rank())
-    if (gang->state()->info.get() == info) return gang->state().get();
-  return nullptr;
 }
 
 // " after all_reduce #3 on dp[0,2] at train.cc:41", a call of the rank's.
@@ -225,8 +232,10 @@ void report_rank_failure(World& world, Task& task, const std::exception_ptr& err
   for (const auto& gang : gangs_of(rank)) {
     auto cause = std::make_shared<BreakCause>();
     cause->kind = GangErrorKind::peer_failed;
-    cause->ranks_at_fault = member_of(*gang, rank.rank);
-    cause->reason = fmt::format("rank {} {}", rank.rank, rank.failure());
+    if (!gang->broken) {  // else the cause is known, and this one says only that there is a choice
+      cause->ranks_at_fault = member_of(*gang, rank.rank);
+      cause->reason = fmt::format("rank {} {}", rank.rank, rank.failure());
+    }
     cause->finding = finding;
     world.matching.break_gang(*gang, std::move(cause));
   }
@@ -262,9 +271,7 @@ void report_open_gangs(World& world) {
 std::string call_text(const RankState& rank, const LastCall& call) {
   const std::string number =
       is_point_to_point(call.kind) ? "" : fmt::format(" #{}", call.sequence_number);
-  const GangState* gang = gang_of(rank, call.gang.get());
-  return fmt::format("{}{} on {} at {}", to_string(call.kind), number,
-                     gang != nullptr ? gang->label() : label_of(*call.gang),
+  return fmt::format("{}{} on {} at {}", to_string(call.kind), number, label_of_gang(rank, call),
                      to_string(call.call_site));
 }
 

@@ -1,5 +1,6 @@
-// What messages of many ranks cost, and what a report says about them.
+// What messages of many ranks cost, and what reports of their mistakes do.
 #include <chrono>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -32,8 +33,8 @@ BENCHMARK(gather_by_messages)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// Runs a program that deadlocks with every further run that settles it, and makes a report of it.
-// Counter "json_mib".
+// Runs a program that deadlocks or fails with every further run that settles it, and makes a report
+// of it. Counter "json_mib".
 void settle(benchmark::State& state, std::string_view id, const sim::RankProgram& program) {
   const sim::SimulationOptions options{.world_size = static_cast<int>(state.range(0)),
                                        .context = sim::ContextKind::fiber};
@@ -91,6 +92,20 @@ void settled_wrong_tag_in_line(benchmark::State& state) {
 }
 BENCHMARK(settled_wrong_tag_in_line)
     ->Arg(16'384)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Argument: ranks. One fails, and with it all others, which learn of it in their next call.
+void settled_failure(benchmark::State& state) {
+  settle(state, sim::finding_id::rank_failed, [](sim::SimulatedRank& rank) {
+    rank.root()->barrier();
+    if (rank.rank() == 5) throw std::runtime_error("out of memory");
+    rank.root()->barrier();
+  });
+}
+BENCHMARK(settled_failure)
+    ->Arg(65'536)
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

@@ -79,6 +79,9 @@ std::vector<Benchmark> message_benchmarks(const RunCase& runner) {
            LargeCase{.work = "8,192 wrong tags settled",
                      .name = "settled_wrong_tags/16384/",
                      .bars = {.gib = 0.4, .seconds = 5, .mib = 8}},
+           LargeCase{.work = "one of 65,536 ranks fails",
+                     .name = "settled_failure/65536/",
+                     .bars = {.gib = 0.8, .seconds = 2}},
        })
     lines.push_back(large_case(work, runner));
   return lines;
