@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -79,11 +78,12 @@ std::size_t FindingLog::add(Finding finding) {
     predicates_of_several_.emplace_back();
     return place->second;
   }
-  Finding& known = findings_[place->second];
-  std::vector<int> ranks;
-  std::set_union(known.ranks.begin(), known.ranks.end(), finding.ranks.begin(), finding.ranks.end(),
-                 std::back_inserter(ranks));
-  known.ranks = std::move(ranks);
+  // In place: in a large world, each rank may come by itself. They mostly come in order.
+  std::vector<int>& known = findings_[place->second].ranks;
+  for (const int rank : finding.ranks) {
+    const auto next = std::ranges::lower_bound(known, rank);
+    if (next == known.end() || *next != rank) known.insert(next, rank);
+  }
   return place->second;
 }
 
