@@ -104,6 +104,12 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
+# GCC zeroes a structure of 96 bytes or more by `rep stos`, which costs 8 ns on AMD's processors: a
+# third of an all_reduce.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(GANGSIM_ZEROING -mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign)
+endif()
+
 # The flags of all our targets. Source locations read "sim/simulation.cc", wherever the checkout is.
 # Options are structs with designated initialisers, so fields are left out on purpose.
 add_library(gangsim_build_settings INTERFACE)
@@ -116,5 +122,6 @@ target_compile_options(gangsim_build_settings INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -fpch-preprocess>
   # Otherwise GCC inlines no function that a shared library could replace. Clang always does.
   $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
+  ${GANGSIM_ZEROING}
   # libstdc++ 12's own stable_sort calls the deprecated function.
   "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp -Wno-deprecated-declarations>")
