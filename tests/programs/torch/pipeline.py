@@ -2,7 +2,8 @@
 
 With PyTorch 2.6, Schedule1F1B drops a send that nobody waits for, and this program hangs on real
 Gloo: under gangsim it is the finding `unwaited_work` at the line that calls step(). With the
-argument `gpipe` or `interleaved`, only a schedule that has no such fault runs.
+argument `gpipe` or `interleaved`, only a schedule that has no such fault runs. On GPUs, and with
+`gangsim torch --cuda-as-cpu`, all messages of a step are one work, and it is waited for.
 """
 
 import sys
@@ -14,10 +15,13 @@ from torch.distributed.pipelining import (PipelineStage, Schedule1F1B, ScheduleG
                                           ScheduleInterleaved1F1B)
 
 
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def stage_of(index, stages):
     torch.manual_seed(index)
-    module = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU())
-    return PipelineStage(module, index, stages, torch.device("cpu"))
+    module = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU()).to(DEVICE)
+    return PipelineStage(module, index, stages, DEVICE)
 
 
 def interleaved(rank, world):
@@ -28,7 +32,7 @@ def interleaved(rank, world):
 
 def step(schedule, rank, world):
     generator = torch.Generator().manual_seed(5)
-    x, y = torch.randn(8, 16, generator=generator), torch.randn(8, 16, generator=generator)
+    x, y = (torch.randn(8, 16, generator=generator).to(DEVICE) for _ in range(2))
     losses = []
     if rank == 0:
         schedule.step(x)
@@ -40,8 +44,10 @@ def step(schedule, rank, world):
 
 
 def main():
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo" if DEVICE.type == "cpu" else "nccl")
     rank, world = dist.get_rank(), dist.get_world_size()
+    if DEVICE.type == "cuda":
+        torch.cuda.set_device(rank)
     if "interleaved" in sys.argv[1:]:
         step(interleaved(rank, world), rank, world)
     schedules = {"gpipe": [ScheduleGPipe], "interleaved": []}.get(

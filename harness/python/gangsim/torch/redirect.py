@@ -40,6 +40,8 @@ def install() -> None:
     _replace(c10d, "destroy_process_group", _destroyer)
     if hasattr(c10d, "split_group"):
         _replace(c10d, "split_group", _splitter)
+    if cuda_as_cpu.is_asked_for() and not _is_first_generation():
+        _replace(c10d, "batch_isend_irecv", _batcher)
     for name in ("TCPStore", "FileStore"):
         _put(getattr(dist, name), _store_class(name, getattr(dist, name)))
     _stand_in_for_nccl(c10d)
@@ -240,6 +242,22 @@ def _splitter(original):
         return None
 
     return split
+
+
+def _batcher(original):
+    """One Work for all messages of a group with NCCL, which PyTorch does by the tensors' device."""
+    from torch.distributed import distributed_c10d as c10d
+
+    def batch(p2p_op_list):
+        c10d._check_p2p_op_list(p2p_op_list)
+        group = p2p_op_list[0].group or dist.group.WORLD
+        if group._get_backend_name() != "nccl":
+            return original(p2p_op_list)
+        with c10d._coalescing_manager(group, torch.device("cpu"), async_ops=True) as block:
+            original(p2p_op_list)
+        return block.works
+
+    return batch
 
 
 def _store_class(name: str, original):
