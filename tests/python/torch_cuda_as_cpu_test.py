@@ -71,6 +71,7 @@ stream, event = cuda.Stream(), cuda.Event(enable_timing=True)
 given = cuda.Event()
 assert stream.record_event(given) is given and stream.record_event().query()
 assert stream.query() and event.elapsed_time(given) == 0
+assert not stream.is_capturing() and cuda.Stream.priority_range() == (0, -1)
 x.record_stream(stream)
 with cuda.stream(stream), cuda.device(1):
     stream.synchronize()
@@ -95,6 +96,10 @@ if accelerator is not None:
     assert accelerator.current_stream() is stream
     accelerator.set_stream(default)
     accelerator.synchronize()
+    assert torch.Event().query() and torch.Stream("cuda", priority=-1).query()
+    assert isinstance(stream, torch.Stream)
+    if hasattr(accelerator, "get_device_capability"):
+        assert torch.float32 in accelerator.get_device_capability()["supported_dtypes"]
 if not torch.__version__.startswith("1."):  # what FSDP does on a GPU
     with torch.device("cuda"):
         assert torch.ones(2).device.type == "cpu"
@@ -122,9 +127,23 @@ assert torch.equal(torch.rand(1), first)
 properties = cuda.get_device_properties(0)
 assert properties.total_memory == cuda.mem_get_info()[1] and properties.name
 assert cuda.memory_summary() == "" and cuda.memory_allocated() == 0
+cuda.memory._record_memory_history(True)
+cuda.memory._dump_snapshot("memory.pickle")
+assert cuda.memory_snapshot() == [] and cuda.utilization() == 0
+assert cuda.cudart().cudaProfilerStart() == 0
+cuda.profiler.stop()
+cuda._sleep(1000)
+assert cuda.default_generators[1].initial_seed() == cuda.initial_seed() == torch.initial_seed()
 cuda.nvtx.range_push("step")
 with cuda.nvtx.range("forward"):
     cuda.nvtx.range_pop()
+of_gpus = [torch.profiler.ProfilerActivity.CUDA]
+for activities in (of_gpus, [torch.profiler.ProfilerActivity.CPU, *of_gpus]):
+    with torch.profiler.profile(activities=activities) as profile:
+        x + x
+    names = [event.key for event in profile.key_averages()]
+    assert "aten::add" in names, names
+    assert profile.key_averages().table(sort_by="cuda_time_total")
 for device in ("cuda", torch.device("cuda", 1), "cpu"):
     generator = torch.Generator(device=device).manual_seed(7)
     assert isinstance(generator, torch.Generator) and not isinstance(7, torch.Generator)

@@ -18,6 +18,7 @@ def main():
     works = dist.batch_isend_irecv([
         dist.P2POp(dist.isend, torch.tensor([float(rank)]), following),
         dist.P2POp(dist.irecv, got, previous)])
+    assert len(works) == 2  # one for both only with NCCL
     for work in works:
         work.wait()
     assert got.item() == previous

@@ -123,9 +123,14 @@ class _Stream:
     """A stream on which everything is complete; as a context, the thread's current one."""
 
     device = torch.device("cpu")
+    cuda_stream = stream_id = priority = device_index = 0
 
     def __init__(self, *_, **__):
-        self.cuda_stream = 0
+        """Any arguments: which device does not matter."""
+
+    @staticmethod
+    def priority_range() -> tuple:
+        return 0, -1
 
     def _nothing(self, *_, **__) -> None:
         """There is nothing to wait for."""
@@ -134,6 +139,9 @@ class _Stream:
 
     def query(self) -> bool:
         return True
+
+    def is_capturing(self) -> bool:  # a CUDA graph
+        return False
 
     def record_event(self, event=None):
         return event or _Event()
@@ -173,14 +181,24 @@ def _replace_cuda() -> None:
     for value, names in (
             (None, ("synchronize", "empty_cache", "manual_seed", "manual_seed_all", "init",
                     "reset_peak_memory_stats", "reset_max_memory_allocated", "ipc_collect",
-                    "_lazy_init", "set_per_process_memory_fraction",
-                    "reset_accumulated_memory_stats")),
+                    "_lazy_init", "set_per_process_memory_fraction", "_sleep",
+                    "reset_accumulated_memory_stats", "set_sync_debug_mode")),
             (0, ("memory_allocated", "max_memory_allocated", "memory_reserved",
-                 "max_memory_reserved")),
+                 "max_memory_reserved", "get_sync_debug_mode", "utilization", "memory_usage")),
+            (1.0, ("get_per_process_memory_fraction",)),
             (False, ("is_current_stream_capturing",)),
-            (True, ("is_available", "is_initialized", "is_bf16_supported"))):
+            (True, ("is_available", "is_initialized", "is_bf16_supported",
+                    "can_device_access_peer"))):
         for name in names:
             setattr(cuda, name, _returning(value))
+    for name in ("_record_memory_history", "_dump_snapshot"):
+        setattr(cuda.memory, name, _returning(None))
+    cuda.memory_snapshot = cuda.memory._snapshot = lambda *_, **__: []
+    cuda.profiler.start = cuda.profiler.stop = _returning(None)
+    cuda.cudart = lambda: types.SimpleNamespace(
+        cudaProfilerStart=_returning(0), cudaProfilerStop=_returning(0))
+    cuda.initial_seed, cuda.seed, cuda.seed_all = torch.initial_seed, torch.seed, torch.seed
+    cuda.default_generators = (torch.default_generator,) * _device_count()
     torch.version.cuda = torch.version.cuda or "12.4"  # DDP's bf16_compress_hook asks for it
     cuda.device_count = _device_count
     cuda.current_device, cuda.set_device = lambda: current[0], set_device
@@ -203,9 +221,12 @@ def _replace_cuda() -> None:
         if name.endswith("Tensor") and hasattr(torch, name):
             setattr(cuda, name, getattr(torch, name))
     cuda.Stream, cuda.Event = _Stream, _Event
+    for name, replacement in (("Stream", _Stream), ("Event", _Event)):  # of any accelerator
+        if hasattr(torch, name):
+            setattr(torch, name, replacement)
     cuda.current_stream, cuda.default_stream = _current_stream, lambda *_: _DEFAULT_STREAM
     cuda.set_stream = _set_stream
-    cuda.stream = lambda stream=None: stream or contextlib.nullcontext()
+    cuda.stream = cuda.StreamContext = lambda stream=None: stream or contextlib.nullcontext()
     if hasattr(torch, "cpu"):  # FSDP takes streams from the module of its device
         torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
         torch.cpu.current_stream = _current_stream
@@ -231,6 +252,9 @@ def _replace_accelerator() -> None:
         "synchronize": _returning(None),
         "device_index": lambda _: contextlib.nullcontext(),
         "empty_cache": _returning(None),
+        "empty_host_cache": _returning(None),
+        "get_device_capability": lambda *_: {"supported_dtypes": {
+            value for value in vars(torch).values() if isinstance(value, torch.dtype)}},
         "reset_peak_memory_stats": _returning(None),
         "reset_accumulated_memory_stats": _returning(None),
         "memory_stats": lambda *_: {},
@@ -263,6 +287,7 @@ def _replace_constructors() -> None:
     _wrap(torch, "load", lambda original: lambda file, map_location="cpu", *rest, **named: original(
         file, _cpu(map_location), *rest, **named))
     torch.Generator = _cpu_generators(torch.Generator)
+    _wrap(torch.autograd.profiler.profile, "__init__", _on_cpu_profiler)
     _wrap(torch.autocast, "__init__", _on_cpu_autocast)
     for amp in (torch.cuda.amp, getattr(torch, "amp", None)):
         if hasattr(amp, "GradScaler"):
@@ -312,6 +337,15 @@ def _on_cpu_autocast(original):
         if _cpu(device_type) != device_type:
             device_type, dtype = "cpu", torch.bfloat16
         return original(self, device_type, dtype, *rest, **named)
+
+    return construct
+
+
+def _on_cpu_profiler(original):
+    def construct(self, *arguments, **named):
+        on_cpu = {"use_cpu": True, "use_cuda": False, "use_device": None}
+        original(self, *arguments, **{name: on_cpu.get(name, value)
+                                      for name, value in named.items()})
 
     return construct
 

@@ -36,7 +36,6 @@ making = threading.local()
 class ProcessGroup(c10d.ProcessGroup):
     """The gang of `ranks` (ranks of the run), of which this process is member `rank`."""
 
-    supports_coalescing = True
     supports_splitting = False
     bound_device_id = None
 
@@ -77,6 +76,11 @@ class ProcessGroup(c10d.ProcessGroup):
         return sizes.backend_of_tensors(self._backend)
 
     getSize, getRank, getBackendName = size, rank, name
+
+    @property
+    def supports_coalescing(self) -> bool:
+        """Whether PyTorch 2.14 makes one work of a batch of messages."""
+        return self._get_backend_name() == "nccl"
 
     def getGroupName(self) -> str:
         return self._name

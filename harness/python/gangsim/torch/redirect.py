@@ -40,7 +40,7 @@ def install() -> None:
     _replace(c10d, "destroy_process_group", _destroyer)
     if hasattr(c10d, "split_group"):
         _replace(c10d, "split_group", _splitter)
-    if cuda_as_cpu.is_asked_for() and not _is_first_generation():
+    if cuda_as_cpu.is_asked_for() and _batches_by_device(c10d):
         _replace(c10d, "batch_isend_irecv", _batcher)
     for name in ("TCPStore", "FileStore"):
         _put(getattr(dist, name), _store_class(name, getattr(dist, name)))
@@ -244,8 +244,15 @@ def _splitter(original):
     return split
 
 
+def _batches_by_device(c10d) -> bool:
+    """Whether this PyTorch makes one work of a batch of messages if the tensors are on a GPU. Newer
+    ones go by what the group supports."""
+    code = inspect.unwrap(c10d.batch_isend_irecv).__code__
+    return not _is_first_generation() and "supports_coalescing" not in code.co_consts
+
+
 def _batcher(original):
-    """One Work for all messages of a group with NCCL, which PyTorch does by the tensors' device."""
+    """Does so with a group for which NCCL was asked, as the tensors are the CPU's."""
     from torch.distributed import distributed_c10d as c10d
 
     def batch(p2p_op_list):
