@@ -4,8 +4,10 @@ GANGSIM_TORCH_PYTHON names the interpreter; otherwise it is the first that has P
 """
 
 import re
+import tempfile
 import unittest
 
+from package import write
 from torch_ranks import VERSION, needs_threads, needs_torch, run
 
 # Programs that end well, with the PyTorch that they need at least.
@@ -64,12 +66,27 @@ class Processes(Ways):
 
     def test_cuda_scripts_run_on_the_cpu(self):
         for program, since in (("gpus.py", (1, 0)), ("fsdp_gpus.py", (2, 0)),
-                               ("pipeline.py", (2, 5)), ("tensor_parallel_gpus.py", (2, 6))):
+                               ("pipeline.py", (2, 5)), ("tensor_parallel_gpus.py", (2, 6)),
+                               ("shrink_gpus.py", (2, 14)), ("shrink_gpus.py leaves", (2, 14))):
             if VERSION < since:
                 continue
             with self.subTest(program):
                 ended = run(program, "--cuda-as-cpu")
                 self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
+
+    @unittest.skipIf(VERSION < (2, 14), "runs on PyTorch 2.14, whose groups can be shrunk")
+    def test_survivors_of_a_crash_go_on_without_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan = write(folder, "plan.toml", """
+[[faults.fault]]
+kind = "crash"
+ranks = [1]
+operation = 3
+""")
+            ended = run("shrink_gpus.py", "--cuda-as-cpu", "--faults", plan)
+        self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
+        self.assertIn("[0] all well with 3\n", ended.text)
+        self.assertEqual(ended.report["virtual_time_ns"], 600 * 10 ** 9)  # NCCL's timeout
 
 
 @needs_torch

@@ -5,7 +5,6 @@ named as PyTorch's Python and C++ callers name them, old names and new.
 """
 
 import sys
-import threading
 from typing import List, Optional, Sequence
 
 import torch
@@ -14,9 +13,10 @@ from torch.distributed import distributed_c10d as c10d
 from .. import call_site, process, wire
 from ..errors import Error, InvalidArgument, InvalidOperation, NotSupported
 from ..operation import Operation
-from . import coalescing, sizes, sparse, store, timeouts
+from . import coalescing, group_making, sizes, sparse, timeouts
 from .calls import is_blocking_call, method_called_by
 from .errors import as_torch
+from .group_making import making
 from .reductions import reduces, reduction_name
 from .tensors import Piece, type_to_move, type_to_reduce
 from .work import Work, run
@@ -27,10 +27,6 @@ _OTHER_NAMES = {
     "reduce_scatter_tensor_coalesced": ("reduce_scatter_single_coalesced",),
     "_allgather_base": ("all_gather_single",), "alltoall_base": ("all_to_all_single",),
     "allgather_into_tensor_coalesced": ("all_gather_single_coalesced",)}
-
-# Of the group that is being made: .role, what it does, if it is known; .name, if not PyTorch's;
-# .backend, the one that was asked for.
-making = threading.local()
 
 
 class ProcessGroup(c10d.ProcessGroup):
@@ -43,7 +39,7 @@ class ProcessGroup(c10d.ProcessGroup):
         super().__init__(rank, len(ranks))
         own = process.identity()
         self._name, self._rank, self._size = name, rank, len(ranks)
-        self._ranks = tuple(ranks)
+        self._ranks, self._timeout_ns = tuple(ranks), timeout_ns
         self._description = ""
         self._splits = 0
         self._destroyed_at = b""
@@ -55,7 +51,7 @@ class ProcessGroup(c10d.ProcessGroup):
         if is_root:
             own.has_root = True
             process.connection()
-            if timeout_ns not in timeouts.defaults_ns():
+            if timeout_ns != timeouts.to_ns(None):  # which gangsim assumes
                 self._ask(wire.group(0, "", "", (), timeout_ns, place))
         else:
             role = getattr(making, "role", "") or f"group:{call_site.line_of(place)}"
@@ -77,10 +73,15 @@ class ProcessGroup(c10d.ProcessGroup):
 
     getSize, getRank, getBackendName = size, rank, name
 
+    def rank_of_run(self, rank: int) -> int:
+        return self._ranks[rank]
+
     @property
-    def supports_coalescing(self) -> bool:
-        """Whether PyTorch 2.14 makes one work of a batch of messages."""
+    def _is_nccl(self) -> bool:
+        """Of batches of messages, NCCL makes one work; of groups, only its can be shrunk."""
         return self._get_backend_name() == "nccl"
+
+    supports_coalescing = supports_shrinking = _is_nccl
 
     def getGroupName(self) -> str:
         return self._name
@@ -104,6 +105,16 @@ class ProcessGroup(c10d.ProcessGroup):
         """The same on all members that split this group: it counts."""
         self._splits += 1
         return f"{self._name}/split {self._splits}"
+
+    def shrink(self, excluded: Sequence[int], flags: int = 0, _=None) -> "ProcessGroup":
+        """The group of the members that are not excluded. Only those call it."""
+        if flags:  # SHRINK_ABORT
+            self.abort()
+        remaining = [rank for index, rank in enumerate(self._ranks) if index not in excluded]
+        own = remaining.index(self._ranks[self._rank])
+        with group_making.asking(role="shrunk", backend=self._backend):
+            return ProcessGroup(f"{self._name}/without {list(excluded)}", own, remaining,
+                                self._timeout_ns)
 
     def _set_group_desc(self, description: str) -> None:
         self._description = description
@@ -386,18 +397,3 @@ class ProcessGroup(c10d.ProcessGroup):
 
 def _as_list(tensors) -> List[torch.Tensor]:
     return tensors if isinstance(tensors, (list, tuple)) else [tensors]
-
-
-def create(options, _) -> ProcessGroup:
-    """What torch.distributed's registry of backends calls."""
-    ranks, rank = list(options.global_ranks_in_group), options.group_rank
-    if not ranks:
-        if rank >= 0:  # MPI's is -1: it is told by its launcher
-            store.become(rank, options.group_size)
-        own = process.identity()
-        own.inits += 1
-        rank, ranks = own.rank, list(range(own.world_size))
-    name, inits = getattr(making, "name", "") or options.group_id, process.identity().inits
-    if inits > 1:
-        name = f"{name} of init {inits}"
-    return ProcessGroup(name, rank, ranks, timeouts.to_ns(options.timeout))

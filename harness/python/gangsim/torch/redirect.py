@@ -40,6 +40,8 @@ def install() -> None:
     _replace(c10d, "destroy_process_group", _destroyer)
     if hasattr(c10d, "split_group"):
         _replace(c10d, "split_group", _splitter)
+    if hasattr(c10d, "_create_shrunk_process_group"):
+        _replace(c10d, "_create_shrunk_process_group", _shrunk_maker)
     if cuda_as_cpu.is_asked_for() and _batches_by_device(c10d):
         _replace(c10d, "batch_isend_irecv", _batcher)
     for name in ("TCPStore", "FileStore"):
@@ -54,12 +56,12 @@ def install() -> None:
 @functools.lru_cache(maxsize=None)
 def prepare() -> None:
     """Registers the backend, and lets futures and backward passes tell who waits. Idempotent."""
-    from . import backward, future, process_group, reducer
+    from . import backward, future, group_making, reducer
     backward.install()
     future.install()
     reducer.install()
     devices = {} if _is_first_generation() else {"devices": ["cpu", "cuda"]}
-    dist.Backend.register_backend(_BACKEND, process_group.create, extended_api=True, **devices)
+    dist.Backend.register_backend(_BACKEND, group_making.create, extended_api=True, **devices)
 
 
 def refuse_rpc() -> None:
@@ -106,6 +108,7 @@ def _group_maker(original):
 
     def make(*arguments, **named):
         prepare()
+        from . import group_making, process_group
         bound = signature.bind(*arguments, **named)
         given = bound.arguments
         asked = given["backend"]
@@ -115,16 +118,13 @@ def _group_maker(original):
                 given[name] = None
         ranks = list(given["global_ranks_in_group"])
         if ranks:
-            _tell_of_group(given.get("group_name") or _next_name(), ranks)
-        from . import process_group
+            _tell_of_group(given.get("group_name") or _next_name(),
+                           group_making.ranks_of_run(ranks))
         description = given.get("group_desc")
         named_by_user = description not in (None, "undefined", "default_pg")
-        process_group.making.role = description if named_by_user else ""
-        process_group.making.backend = "" if asked is None else str(asked)
-        try:
+        with group_making.asking(role=description if named_by_user else "",
+                                 backend="" if asked is None else str(asked)):
             made = original(*bound.args, **bound.kwargs)
-        finally:
-            process_group.making.role = process_group.making.backend = ""
         group = made[0] if isinstance(made, tuple) else made
         if isinstance(group, process_group.ProcessGroup):
             _rename(group, asked)
@@ -224,35 +224,46 @@ def _splitter(original):
 
     def split(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None,
               **_):
-        from . import process_group
+        from . import group_making
         if not split_ranks:
             raise ValueError("split_ranks is missing: give a list of lists of ranks")
         parent = parent_pg or dist.group.WORLD
         own = dist.get_rank(parent)
         # PyTorch's name depends on how many groups this rank has, which may differ from the others.
-        process_group.making.name = parent.name_of_split()
-        try:
+        with group_making.asking(name=parent.name_of_split()):
             for ranks in split_ranks:
                 if own in ranks:
                     members = [dist.get_global_rank(parent, rank) for rank in sorted(ranks)]
                     return dist.new_group(members, timeout=timeout, group_desc=group_desc,
                                           use_local_synchronization=True)
-        finally:
-            process_group.making.name = ""
         return None
 
     return split
 
 
+def _shrunk_maker(original):
+    """For shrink_group: what the old group made is the new group already, not a backend of it."""
+
+    def make(made, _remaining_ranks, metadata, is_default_group):
+        made._set_group_name(metadata["new_group_name"])
+        made._set_group_desc("default:shrunken" if is_default_group else
+                             f"{metadata['original_group_name']}:shrunk")
+        return made
+
+    return make
+
+
 def _batches_by_device(c10d) -> bool:
-    """Whether this PyTorch makes one work of a batch of messages if the tensors are on a GPU. Newer
-    ones go by what the group supports."""
+    """Whether this PyTorch makes one work of a batch of messages where the tensors are on a GPU.
+
+    Newer ones go by what the group supports.
+    """
     code = inspect.unwrap(c10d.batch_isend_irecv).__code__
     return not _is_first_generation() and "supports_coalescing" not in code.co_consts
 
 
 def _batcher(original):
-    """Does so with a group for which NCCL was asked, as the tensors are the CPU's."""
+    """One work of a batch of messages in a group with NCCL, although the tensors are the CPU's."""
     from torch.distributed import distributed_c10d as c10d
 
     def batch(p2p_op_list):

@@ -1,9 +1,7 @@
 """How long calls on groups may wait."""
 
 from datetime import timedelta
-from typing import List, Union
-
-from torch.distributed import distributed_c10d as c10d
+from typing import Union
 
 from ..wire import NEVER_NS
 
@@ -19,10 +17,3 @@ def to_ns(timeout: Union[timedelta, float, None]) -> int:
     timeout = _DEFAULT if timeout is None else timeout
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     return max(0, min(int(seconds * 1e9), NEVER_NS))
-
-
-def defaults_ns() -> List[int]:
-    """What PyTorch says for a program that chose none; gangsim's --timeout may say otherwise."""
-    names = ("default_pg_timeout", "default_pg_nccl_timeout")
-    chosen = (getattr(c10d, name, None) for name in names)
-    return [to_ns(timeout) for timeout in chosen if timeout is not None]
