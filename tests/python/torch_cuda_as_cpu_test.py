@@ -40,6 +40,11 @@ assert x.to(torch.float64, True).dtype is torch.float64
 assert torch.ones(2, device="meta").device.type == "meta"
 assert torch.ones(2, device=torch.device("meta")).device.type == "meta"
 
+assert x.cuda().type() == "torch.cuda.FloatTensor"
+for wanted in (torch.float64, torch.cuda.DoubleTensor, "torch.cuda.DoubleTensor"):
+    assert x.type(wanted).type() == "torch.cuda.DoubleTensor"
+    assert x.type(dtype=wanted).dtype is torch.float64
+
 layer = torch.nn.Linear(2, 2)
 for moved in (layer.cuda(), layer.cuda(0), layer.to("cuda:1"), layer.to(device="cuda"), layer.to(1),
               layer.to(dtype=torch.float64, device="cuda:0")):
@@ -119,10 +124,13 @@ assert moved[0] is x
 data = torch.utils.data.TensorDataset(torch.arange(6.0))
 assert sum(float(each.sum()) for each, in torch.utils.data.DataLoader(data, 2, pin_memory=True,
                                                                       num_workers=1)) == 15
-state = cuda.get_rng_state()
-first = torch.rand(1)
-cuda.set_rng_state(state)
-assert torch.equal(torch.rand(1), first)
+for place in (cuda, cuda.random):
+    state = place.get_rng_state(device="cuda:1")
+    first = torch.rand(1)
+    place.set_rng_state(state, device="cuda:1")
+    assert torch.equal(torch.rand(1), first)
+    assert len(place.get_rng_state_all()) == 2
+assert cuda.memory.max_memory_allocated() == 0
 
 properties = cuda.get_device_properties(0)
 assert properties.total_memory == cuda.mem_get_info()[1] and properties.name

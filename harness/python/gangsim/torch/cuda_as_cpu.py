@@ -15,7 +15,7 @@ import types
 
 import torch
 
-from . import sync_batch_norm
+from . import streams, sync_batch_norm
 
 VARIABLE = "GANGSIM_CUDA_AS_CPU"  # the number of devices of a process that is not a rank
 
@@ -106,6 +106,8 @@ def _mode_class():
                 return arguments[0]
             if name == "cpu" and arguments:
                 return arguments[0].clone(**named)
+            if name == "type":
+                return _type(function, *arguments, **named)
             if name == "to":
                 if _names_cpu([*arguments[1:], named.get("device")]):
                     named = {**named, "copy": True}  # as from a GPU
@@ -119,57 +121,12 @@ def _mode_class():
     return CudaAsCpu
 
 
-class _Stream:
-    """A stream on which everything is complete; as a context, the thread's current one."""
-
-    device = torch.device("cpu")
-    cuda_stream = stream_id = priority = device_index = 0
-
-    def __init__(self, *_, **__):
-        """Any arguments: which device does not matter."""
-
-    @staticmethod
-    def priority_range() -> tuple:
-        return 0, -1
-
-    def _nothing(self, *_, **__) -> None:
-        """There is nothing to wait for."""
-
-    wait_stream = wait_event = synchronize = record = wait = _nothing
-
-    def query(self) -> bool:
-        return True
-
-    def is_capturing(self) -> bool:  # a CUDA graph
-        return False
-
-    def record_event(self, event=None):
-        return event or _Event()
-
-    def __enter__(self):
-        _streams.before = [*getattr(_streams, "before", ()), _current_stream()]
-        _set_stream(self)
-        return self
-
-    def __exit__(self, *_) -> None:
-        _set_stream(_streams.before.pop())
-
-
-_DEFAULT_STREAM = _Stream()
-_streams = threading.local()
-
-
-def _current_stream(*_):
-    return getattr(_streams, "current", _DEFAULT_STREAM)
-
-
-def _set_stream(stream) -> None:
-    _streams.current = stream
-
-
-class _Event(_Stream):
-    def elapsed_time(self, _) -> float:
-        return 0.0
+def _type(function, tensor, dtype=None, *rest, **named):
+    """Of a tensor as of a GPU's: "torch.cuda.FloatTensor"; or the tensor in another type."""
+    if isinstance(dtype, str):
+        dtype = dtype.replace("torch.cuda.", "torch.")
+    result = function(tensor, dtype, *rest, **named)
+    return result.replace("torch.", "torch.cuda.") if isinstance(result, str) else result
 
 
 def _replace_cuda() -> None:
@@ -213,24 +170,26 @@ def _replace_cuda() -> None:
     for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
         setattr(cuda.nvtx, name, _returning(None))
     cuda.nvtx.range = lambda *_, **__: contextlib.nullcontext()
-    cuda.get_rng_state = lambda *_: torch.get_rng_state()
-    cuda.set_rng_state = lambda state, *_: torch.set_rng_state(state)
-    cuda.get_rng_state_all = lambda: [torch.get_rng_state()]
-    cuda.set_rng_state_all = lambda states: torch.set_rng_state(states[0])
+    cuda.get_rng_state = lambda *_, **__: torch.get_rng_state()
+    cuda.set_rng_state = lambda new_state, *_, **__: torch.set_rng_state(new_state)
+    cuda.get_rng_state_all = lambda: [torch.get_rng_state()] * _device_count()
+    cuda.set_rng_state_all = lambda new_states: torch.set_rng_state(new_states[0])
     for name in dir(cuda):  # FloatTensor and the like
         if name.endswith("Tensor") and hasattr(torch, name):
             setattr(cuda, name, getattr(torch, name))
-    cuda.Stream, cuda.Event = _Stream, _Event
-    for name, replacement in (("Stream", _Stream), ("Event", _Event)):  # of any accelerator
-        if hasattr(torch, name):
-            setattr(torch, name, replacement)
-    cuda.current_stream, cuda.default_stream = _current_stream, lambda *_: _DEFAULT_STREAM
-    cuda.set_stream = _set_stream
+    for place in (cuda, torch, getattr(torch, "cpu", cuda)):  # FSDP takes those of its device
+        for kind in (streams.Stream, streams.Event):
+            if hasattr(place, kind.__name__):
+                setattr(place, kind.__name__, kind)
+    cuda.current_stream, cuda.default_stream = streams.current, lambda *_: streams.DEFAULT
+    cuda.set_stream = streams.set_current
     cuda.stream = cuda.StreamContext = lambda stream=None: stream or contextlib.nullcontext()
-    if hasattr(torch, "cpu"):  # FSDP takes streams from the module of its device
-        torch.cpu.Stream, torch.cpu.Event = _Stream, _Event
-        torch.cpu.current_stream = _current_stream
+    if hasattr(torch, "cpu"):
+        torch.cpu.current_stream = streams.current
     cuda.device = lambda _=None: contextlib.nullcontext()
+    for part in (cuda.random, cuda.memory):  # where these functions are from
+        for name in [name for name in vars(part) if hasattr(cuda, name)]:
+            setattr(part, name, getattr(cuda, name))
 
 
 def _device_count() -> int:
@@ -247,8 +206,8 @@ def _replace_accelerator() -> None:
         "is_available": _returning(True),
         "device_count": lambda: cuda.device_count(),
         "current_accelerator": lambda *_, **__: torch.device("cuda"),
-        "current_stream": _current_stream,
-        "set_stream": _set_stream,
+        "current_stream": streams.current,
+        "set_stream": streams.set_current,
         "synchronize": _returning(None),
         "device_index": lambda _: contextlib.nullcontext(),
         "empty_cache": _returning(None),
