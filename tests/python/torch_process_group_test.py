@@ -18,7 +18,7 @@ if has("torch"):
     import torch
     import torch.distributed as dist
 
-    from gangsim.torch import calls, process_group, reductions, sparse, tensors
+    from gangsim.torch import calls, group_making, process_group, reductions, sparse, tensors
     from gangsim.torch.reductions import reduction_name
     from gangsim.torch.tensors import Piece
 
@@ -81,7 +81,7 @@ class Groups(Recorded):
         self.assertEqual(self.connection.operations, [])
 
     def created(self, ranks, rank=1, size=SIZE):
-        return process_group.create(types.SimpleNamespace(
+        return group_making.create(types.SimpleNamespace(
             global_ranks_in_group=ranks, group_rank=rank, group_size=size, group_id="5",
             timeout=timedelta(seconds=1.5)), None)
 
@@ -98,6 +98,36 @@ class Groups(Recorded):
         self.assertEqual(fields.number("q"), 1_500_000_000)
         self.assertEqual([self.group.name_of_split() for _ in range(2)],
                          ["0/split 1", "0/split 2"])
+
+    def test_what_a_group_supports_depends_on_its_backend(self):
+        with group_making.asking(backend="nccl"):
+            of_gpus = self.make("1")
+        for group, supports in ((self.group, False), (of_gpus, True)):
+            self.assertEqual((group.supports_coalescing, group.supports_shrinking), (supports,) * 2)
+
+    def test_a_group_is_shrunk_to_those_that_are_left(self):
+        with group_making.asking(backend="nccl"):
+            group = self.make("1")
+        left = group.shrink([0])
+        self.assertEqual((left.group_name, left.rank(), left._ranks, left._get_backend_name()),
+                         ("1/without [0]", 0, (1, 2), "nccl"))
+        fields = self.connection.told(wire.GROUP)[-1]
+        self.assertEqual((fields.number("I"), fields.text(), fields.text(), list(fields.ranks()),
+                          fields.number("q")),
+                         (left._number, "1/without [0]", "shrunk", [1, 2], 10 ** 9))
+        self.assertEqual(self.connection.told(wire.ABORT), [])
+        alone = left.shrink([1], 1)
+        self.assertEqual((alone.rank(), alone._ranks), (0, (1,)))
+        self.assertEqual([each.number("I") for each in self.connection.told(wire.ABORT)],
+                         [left._number])
+
+    def test_ranks_are_counted_anew_once_the_default_group_is_shrunk(self):
+        with mock.patch.object(group_making, "c10d") as names:
+            names.GroupMember.WORLD = None
+            self.assertEqual(group_making.ranks_of_run([0, 2]), [0, 2])
+            names.GroupMember.WORLD = self.group.shrink([0])
+            self.assertEqual(group_making.ranks_of_run([1, 0]), [2, 1])
+            self.assertEqual(self.created([0, 1], 0)._ranks, (1, 2))
 
     def test_a_monitored_barrier_has_its_timeout_and_tells_of_all_or_one(self):
         self.group.monitored_barrier(timedelta(milliseconds=2500), True)
@@ -159,9 +189,8 @@ class Calls(Recorded):
         source = torch.ones(2).to(torch.int16)
         with self.assertRaisesRegex(InvalidArgument, "have 1, 2 and 4 elements; with gloo all "):
             self.group.allgather([outputs], [source])
-        self.addCleanup(delattr, process_group.making, "backend")
-        process_group.making.backend = "nccl"
-        group = self.make("1")
+        with group_making.asking(backend="nccl"):
+            group = self.make("1")
         fields, inputs, received = self.asked(group.allgather([outputs], [source]))
         self.assertEqual((fields.count, fields.first, inputs, received),
                          (4, (2, 4, 8), [4], [2, 4, 8]))
