@@ -102,7 +102,8 @@ void RankProcesses::note_misplaced(std::ostream& err) const {
 }
 
 ConductorOptions RankProcesses::conductor_options(const RunSpecification& given) const {
-  ConductorOptions options{.socket = attach_, .world_size = given.world_size};
+  ConductorOptions options{
+      .socket = attach_, .world_size = given.world_size, .execution = given.options.execution};
   if (!options.world_size && !starts_by_command()) options.world_size = default_world_size;
   options.turns.is_free = free_;
   options.turns.interrupt = &Interrupt::has_come();

@@ -37,7 +37,7 @@ class Client {
   Client(std::string path, const HelloMessage& hello);
 
   int rank() const noexcept { return hello_.rank; }
-  std::uint32_t version() const noexcept { return welcome_.version; }
+  const WelcomeMessage& welcome() const noexcept { return welcome_; }
   int world_size() const noexcept { return welcome_.world_size; }
   std::uint64_t seed() const noexcept { return welcome_.seed; }
   const std::string& path() const noexcept { return path_; }

@@ -62,7 +62,9 @@ Conductor::Conductor(const ConductorOptions& options, RankSelection output, std:
              [this](std::unique_ptr<Caller>& caller, pid_t process) {
                return receive(caller, process);
              }),
-      janitor_(lobby_.remains(), options.socket.empty() ? mark_of(lobby_.path()) : "") {}
+      janitor_(lobby_.remains(), options.socket.empty() ? mark_of(lobby_.path()) : "") {
+  lobby_.set_stream_ordered(options.execution == sim::ExecutionModel::stream_ordered);
+}
 
 Conductor::~Conductor() { kill_all(); }
 

@@ -18,6 +18,7 @@
 #include "harness/conductor/rank_process.h"
 #include "harness/conductor/turns.h"
 #include "harness/program/program.h"
+#include "sim/options/simulation_options.h"
 #include "sim/report/report.h"
 
 namespace gang::harness {
@@ -27,6 +28,7 @@ class StartedOperation;
 struct ConductorOptions {
   std::string socket = {};             // where to listen; empty: in a folder of its own
   std::optional<int> world_size = {};  // none: what the first process says
+  sim::ExecutionModel execution = sim::ExecutionModel::independent;
   TurnOptions turns = {};
 };
 

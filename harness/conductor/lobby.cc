@@ -106,7 +106,8 @@ std::string Lobby::judge(std::unique_ptr<Caller>& caller) {
   Connection& connection = caller->connection;
   std::string reason = receive_(caller, peer_of(connection.descriptor()));
   if (!reason.empty()) return reason;
-  connection.send(frame_of(WelcomeMessage{.world_size = world_size_, .seed = seed_}));
+  connection.send(frame_of(WelcomeMessage{
+      .world_size = world_size_, .seed = seed_, .is_stream_ordered = is_stream_ordered_}));
   return "";
 }
 

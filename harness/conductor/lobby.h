@@ -36,6 +36,9 @@ class Lobby {
     world_size_ = world_size;
     seed_ = seed;
   }
+  void set_stream_ordered(bool is_stream_ordered) noexcept {
+    is_stream_ordered_ = is_stream_ordered;
+  }
 
  private:
   void accept();
@@ -50,6 +53,7 @@ class Lobby {
   std::map<int, std::unique_ptr<Caller>> silent_;  // have not said hello, by descriptor
   int world_size_ = 0;
   std::uint64_t seed_ = 1;
+  bool is_stream_ordered_ = false;
 };
 
 }  // namespace gang::harness

@@ -161,6 +161,7 @@ void fields(auto& io, Is<WelcomeMessage> auto& message) {
   io.template number<std::uint32_t>(message.version);
   io.template number<std::int32_t>(message.world_size);
   io.template number<std::uint64_t>(message.seed);
+  io.flags(message.is_stream_ordered);
 }
 
 void fields(auto& io, Is<RefusedMessage> auto& message) { io.text(message.reason); }

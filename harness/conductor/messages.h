@@ -19,7 +19,7 @@
 
 namespace gang::harness {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 // Keeps texts of call sites for as long as reports may name them. Equal texts are kept once.
 class KeptTexts {
@@ -198,6 +198,7 @@ struct WelcomeMessage {
   std::uint32_t version = protocol_version;
   int world_size = 0;
   std::uint64_t seed = 0;
+  bool is_stream_ordered = false;
 };
 
 struct RefusedMessage {

@@ -173,6 +173,24 @@ class Answers(unittest.TestCase):
             self.assertEqual([each.result.status for each in pending], [wire.OK, wire.ABORTED])
         self.assertEqual(data, [b"a", b"\0"])
 
+    def test_on_a_stream_what_was_started_before_ends_with_it(self):
+        welcome = wire.frame(wire.WELCOME, struct.pack("<IiQB", wire.VERSION, 2, 7, 1))
+        answers = [done(letter) for letter in (b"b", b"a", b"d", b"c", b"f")]
+        data = {letter: bytearray(1) for letter in "abcdef"}
+        with ScriptedConductor(*answers, welcome=welcome) as conductor:
+            connection = conductor.connect()
+            first, second, third = (connection.start(all_reduce(data[letter])) for letter in "abc")
+            self.assertTrue(connection.wait([second], (), PLACE))
+            self.assertEqual((first.result.status, third.result), (wire.OK, None))
+            connection.call(all_reduce(data["d"]), ())
+            self.assertEqual(third.result.status, wire.OK)
+            connection.drop_later(connection.start(all_reduce(data["e"])), PLACE)
+            connection.call(all_reduce(data["f"]), ())
+        self.assertEqual(data, {**{each: each.encode() for each in "abcdf"}, "e": b"\0"})
+        self.assertEqual(conductor.heard[1:], [
+            wire.START, wire.START, wire.START, wire.WAIT, wire.WAIT, wire.CALL, wire.WAIT,
+            wire.START, wire.DROP, wire.CALL])
+
     def test_a_wait_whose_time_has_passed_has_no_results(self):
         too_late = wire.frame(wire.TESTED, b"\0")
         with ScriptedConductor(too_late, done()) as conductor:
@@ -325,7 +343,7 @@ class Ends(unittest.TestCase):
                 conductor.connect()
 
     def test_another_version_is_not_supported(self):
-        welcome = wire.frame(wire.WELCOME, struct.pack("<IiQ", 9, 2, 1))
+        welcome = wire.frame(wire.WELCOME, struct.pack("<IiQB", 9, 2, 1, 0))
         with ScriptedConductor(welcome=welcome) as conductor:
             with self.assertRaisesRegex(NotSupported, "version 9"):
                 conductor.connect()

@@ -159,6 +159,23 @@ class Results(unittest.TestCase):
 
 
 @needs_program
+class Streams(unittest.TestCase):
+    def test_what_is_waited_for_or_called_later_ends_what_was_started(self):
+        def rank(gang, is_waiting):
+            first, second, third = (numbers(1) for _ in range(3))
+            works = [gang.start_all_reduce(first), gang.start_all_reduce(second)]
+            if is_waiting:
+                works[1].wait()
+            else:
+                gang.all_reduce(third)
+            return list(first + second)
+
+        for is_waiting in (True, False):
+            self.assertEqual(gangsim.run(lambda gang: rank(gang, is_waiting), world=2,
+                                         options=["--execution", "stream_ordered"]), [[2, 2]] * 2)
+
+
+@needs_program
 class Errors(unittest.TestCase):
     def test_wrong_calls_are_refused_before_anything_is_sent(self):
         def rank(gang):

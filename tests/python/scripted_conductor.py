@@ -13,7 +13,7 @@ from gangsim import wire
 from gangsim.connection import Connection
 from gangsim.process import Identity
 
-WELCOME = wire.frame(wire.WELCOME, struct.pack("<IiQ", wire.VERSION, 2, 7))
+WELCOME = wire.frame(wire.WELCOME, struct.pack("<IiQB", wire.VERSION, 2, 7, 0))
 
 
 def done(data=b"", status=0, error="", ranks=(), source=3, tag=4):

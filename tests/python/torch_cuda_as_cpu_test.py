@@ -116,6 +116,16 @@ if not torch.__version__.startswith("1."):  # what FSDP does on a GPU
     out = [torch.zeros(1), torch.zeros(2)]
     torch.split_with_sizes_copy(torch.arange(3.0), [1, 2], out=out)
     assert [(each._version, each.tolist()) for each in out] == [(0, [0]), (0, [1, 2])]
+seen = []  # in a backward pass
+weights = torch.ones(2, requires_grad=True)
+def hooked():
+    result = weights * 2
+    result.register_hook(lambda grad: seen.append(torch.empty(1, device="cuda").to("cuda:1")))
+    return result.sum()
+hooked().backward()
+torch.autograd.grad(hooked(), weights)
+torch.autograd.backward(hooked())
+assert len(seen) == 3 and all(each.device.type == "cpu" for each in seen)
 moved = []  # in a thread
 thread = threading.Thread(target=lambda: moved.append(x.to("cuda").pin_memory()))
 thread.start()

@@ -141,7 +141,7 @@ operation = 3
             ended = run(f"pipeline.py {argument}")
             self.assertEqual(ended.status, 1)
             self.assertEqual({name for name, _, _ in ended.findings}, {"unwaited_work"}, ended.text)
-            self.assertIn("pipeline.py:39", [place for _, _, place in ended.findings])
+            self.assertIn("pipeline.py:43", [place for _, _, place in ended.findings])
 
 
 @needs_torch

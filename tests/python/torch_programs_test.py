@@ -74,6 +74,11 @@ class Processes(Ways):
                 ended = run(program, "--cuda-as-cpu")
                 self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
 
+    def test_on_a_stream_later_calls_end_earlier_works(self):
+        ended = run("stream_order.py", "--execution", "stream_ordered")
+        self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
+        self.assertIn("[0] all well", ended.text)
+
     @unittest.skipIf(VERSION < (2, 14), "runs on PyTorch 2.14, whose groups can be shrunk")
     def test_survivors_of_a_crash_go_on_without_it(self):
         with tempfile.TemporaryDirectory() as folder:

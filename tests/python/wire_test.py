@@ -115,7 +115,7 @@ class Reading(unittest.TestCase):
     def test_answers_have_their_whole_numbers(self):
         seed = (1 << 64) - 1
         for read, fields, expected in (
-                (wire.read_welcome, struct.pack("<IiQ", 1, 4, seed), (1, 4, seed)),
+                (wire.read_welcome, struct.pack("<IiQB", 1, 4, seed, 1), (1, 4, seed, True)),
                 (wire.read_stored, struct.pack("<BqIIcI", 4, -1 << 62, 1, 1, b"v", 0),
                  (4, -1 << 62, [b"v"], "")),
                 (wire.read_first, struct.pack("<I", 7), 7),

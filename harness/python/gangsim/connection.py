@@ -16,13 +16,17 @@ _IN_PLACE = frozenset((wire.ALL_REDUCE, wire.BROADCAST, wire.REDUCE))
 
 
 class Pending:
-    """An operation on its way. `result` is set once it has ended; its data is delivered by then."""
+    """An operation on its way. `result` is set once it has ended; its data is delivered by then.
 
-    __slots__ = ("number", "operation", "block", "owner", "result")
+    On a stream, `work.end_by_order()` is called when a later operation has ended, if there is one.
+    """
+
+    __slots__ = ("number", "operation", "block", "owner", "result", "work")
 
     def __init__(self, number: int, operation: Operation, block: Optional[Block], owner):
         self.number, self.operation, self.block, self.owner = number, operation, block, owner
         self.result: Optional[wire.Result] = None
+        self.work = None
 
 
 class Connection:
@@ -56,7 +60,8 @@ class Connection:
             raise InvalidOperation(wire.read_text(answer))
         if kind != wire.WELCOME:
             raise ProtocolError(f"the conductor answered hello with a frame of kind {kind}")
-        version, identity.world_size, identity.seed = wire.read_welcome(answer)
+        version, identity.world_size, identity.seed, identity.is_stream_ordered = (
+            wire.read_welcome(answer))
         if version != wire.VERSION:
             raise NotSupported(f"the conductor speaks version {version} of the protocol; "
                                f"this package speaks version {wire.VERSION}")
@@ -65,6 +70,13 @@ class Connection:
 
     def call(self, operation: Operation, threads: Sequence[int]) -> wire.Result:
         """Performs `operation` and returns when its outputs are in place. Raises its error."""
+        if self._identity.is_stream_ordered:
+            result = self._perform(operation, threads)
+            self._end_started()
+            return result
+        return self._perform(operation, threads)
+
+    def _perform(self, operation: Operation, threads: Sequence[int]) -> wire.Result:
         inputs, outputs = operation.inputs, operation.outputs
         in_bytes = len(inputs[0]) if len(inputs) == 1 else sum(map(len, inputs))
         out_bytes = in_bytes if outputs is inputs else sum(map(len, outputs))
@@ -99,7 +111,10 @@ class Connection:
             block = self._write(operation, in_bytes, out_bytes)
             frame = wire.start(number, wire.in_block(operation.described(), block.number), (), 0)
         self.send(frame)
-        return Pending(number, operation, block, self)
+        pending = Pending(number, operation, block, self)
+        if self._identity.is_stream_ordered:
+            self._identity.started.append(pending)
+        return pending
 
     def wait(self, pending: Sequence[Pending], threads: Sequence[int], place: bytes,
              timeout_ns: int = 0) -> bool:
@@ -112,7 +127,23 @@ class Connection:
         if kind == wire.TESTED and timeout_ns:
             return False
         self._end_of(pending, kind, answer, raises=False)
+        if self._identity.is_stream_ordered:
+            self._end_started(max(each.number for each in pending))
         return True
+
+    def _end_started(self, before: Optional[int] = None) -> None:
+        """On a stream, what this rank has started before an operation that has ended is complete:
+        all, or those with numbers less than `before`."""
+        started = self._identity.started
+        is_older = [before is None or each.number < before for each in started]
+        older = [each for each, is_one in zip(started, is_older) if is_one]
+        self._identity.started = [each for each, is_one in zip(started, is_older) if not is_one
+                                  and each.result is None]
+        for each in older:
+            if each.result is None and each.work is not None:
+                each.work.end_by_order()
+            elif each.result is None:
+                self.wait([each], (), call_site.here())
 
     def wait_any(self, pending: Sequence[Pending], threads: Sequence[int],
                  place: bytes) -> Pending:
@@ -138,6 +169,7 @@ class Connection:
     def drop_later(self, pending: Pending, place: bytes) -> None:
         """Reports with the next request that the program has dropped it. For any thread."""
         self._drops.append(wire.drop(pending.number, place))
+        pending.result = NOTHING
 
     def ask(self, frame: bytes) -> None:
         """A request that is answered by a `done` of its own. Raises its error."""

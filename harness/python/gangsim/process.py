@@ -36,6 +36,8 @@ class Identity:
                 f"rank {rank} of {world_size}; rank must be 0 to the world size - 1")
         self.rank, self.world_size, self.seed = rank, world_size, 0
         self.numbers = itertools.count(1)
+        self.is_stream_ordered = False
+        self.started = []  # operations on a stream that nothing has waited for yet, oldest first
         self.has_spoken = False
         self.knows_end = False  # has been told that the run is over
         self.turn = None  # where ranks are threads, of which one at a time computes

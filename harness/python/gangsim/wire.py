@@ -9,7 +9,7 @@ from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import ProtocolError
 
-VERSION = 4
+VERSION = 5
 MAX_FRAME_BYTES = 64 << 20
 NEVER_NS = 2 ** 63 - 1  # the longest timeout
 
@@ -299,10 +299,10 @@ def read_stored(view: memoryview) -> Tuple[int, int, List[bytes], str]:
     return answer
 
 
-def read_welcome(view: memoryview) -> Tuple[int, int, int]:
-    """Version, world size and seed."""
+def read_welcome(view: memoryview) -> Tuple[int, int, int, bool]:
+    """Version, world size, seed, and whether operations are in a stream's order."""
     fields = Fields(view)
-    answer = (fields.number("I"), fields.number("i"), fields.number("Q"))
+    answer = (fields.number("I"), fields.number("i"), fields.number("Q"), fields.number("B") != 0)
     fields.end()
     return answer
 

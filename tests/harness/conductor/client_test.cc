@@ -15,7 +15,7 @@ using testing::ElementsAre;
 TEST(Client, IsToldOfTheRun) {
   const WorldOptions options{.world_size = 3, .seed = 7};
   const RunResult result = conduct(options, [](Client& client) {
-    EXPECT_EQ(client.version(), protocol_version);
+    EXPECT_EQ(client.welcome().version, protocol_version);
     EXPECT_EQ(client.world_size(), 3);
     EXPECT_EQ(client.seed(), 7U);
   });

@@ -31,7 +31,7 @@ std::string refusal_of(const std::string& path, const HelloMessage& hello) {
 
 TEST(Conductor, WelcomesWithTheWorldAndTheSeed) {
   const RunResult result = conduct({.world_size = 3, .seed = 9}, [](Client& client) {
-    EXPECT_EQ(client.version(), protocol_version);
+    EXPECT_EQ(client.welcome().version, protocol_version);
     EXPECT_EQ(client.world_size(), 3);
     EXPECT_EQ(client.seed(), 9U);
   });

@@ -90,10 +90,12 @@ TEST_F(LobbyTest, ListensWhereItIsToldTo) {
 TEST_F(LobbyTest, WelcomesWhoSaysHello) {
   Lobby lobby = make();
   lobby.set_world(5, 77);
+  lobby.set_stream_ordered(true);
   serve([&lobby] {
     const Client client(lobby.path(), Client::caller(3, 5, "loader"));
     EXPECT_EQ(client.world_size(), 5);
     EXPECT_EQ(client.seed(), 77U);
+    EXPECT_TRUE(client.welcome().is_stream_ordered);
   });
   ASSERT_EQ(callers_.size(), 1U);
   EXPECT_EQ(callers_[0]->hello.rank, 3);

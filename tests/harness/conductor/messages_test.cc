@@ -318,9 +318,9 @@ class ServerMessages : public testing::Test {
 };
 
 TEST_F(ServerMessages, AreReadAsTheyWereWritten) {
-  EXPECT_EQ(parsed(WelcomeMessage{.version = 7, .world_size = 9, .seed = 1ULL << 50U}).version, 7U);
-  EXPECT_EQ(parsed(WelcomeMessage{.world_size = 9}).world_size, 9);
-  EXPECT_EQ(parsed(WelcomeMessage{.seed = 1ULL << 50U}).seed, 1ULL << 50U);
+  const auto welcome = parsed(WelcomeMessage{7, 9, 1ULL << 50U, true});
+  EXPECT_EQ(std::pair(welcome.version, welcome.world_size), std::pair(7U, 9));
+  EXPECT_TRUE(welcome.seed == 1ULL << 50U && welcome.is_stream_ordered);
   EXPECT_EQ(parsed(RefusedMessage{"no"}).reason, "no");
   const auto done = parsed(DoneMessage{{{.status = Status::mismatch,
                                          .source = 3,

@@ -56,6 +56,8 @@ def install() -> None:
     mode_class = _mode_class()
     _mode = mode_class()
     _mode.__enter__()
+    variable = torch.autograd.Variable
+    variable._execution_engine = _EngineWithin(mode_class, variable._execution_engine)
     _wrap(threading.Thread, "_bootstrap_inner", lambda original: lambda thread: (
         _run_within(mode_class(), original, thread)))
 
@@ -64,6 +66,21 @@ def _run_within(mode, function, argument):
     """A mode is one thread's: this is for the others, such as a DataLoader's that pins memory."""
     with mode:
         return function(argument)
+
+
+class _EngineWithin:
+    """Autograd's engine. A mode is off while it handles a call, as `loss.backward()` is, whose
+    hooks and recomputed parts make and move tensors, too."""
+
+    def __init__(self, mode_class, engine):
+        self._mode_class, self._engine = mode_class, engine
+
+    def run_backward(self, *arguments, **named):
+        with self._mode_class():
+            return self._engine.run_backward(*arguments, **named)
+
+    def __getattr__(self, name: str):
+        return getattr(self._engine, name)
 
 
 def _cpu(device):

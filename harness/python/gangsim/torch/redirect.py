@@ -9,6 +9,7 @@ import inspect
 import multiprocessing.process
 import os
 import sys
+import warnings
 from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
@@ -33,6 +34,8 @@ def install() -> None:
     call_site.skip(os.path.dirname(torch.__file__) + os.sep)
     call_site.skip(os.path.join(os.path.dirname(os.path.dirname(torch.__file__)),
                                 "typing_extensions.py"))
+    if hasattr(warnings, "deprecated"):  # Python 3.13's, in place of that
+        call_site.skip(warnings.deprecated.__call__.__code__.co_filename)
     _replace(c10d, "_new_process_group_helper", _group_maker)
     _replace(c10d, "rendezvous", _rendezvous)
     _replace(c10d, "_store_based_barrier", _barrier)

@@ -90,6 +90,14 @@ class Work(c10d.Work):
         except Error as error:
             raise as_torch(error) from None
         self._digest = digest(guarded)
+        if process.identity().is_stream_ordered:  # this Work lives until then, as NCCL's tensors do
+            for each in self._pending:
+                each.work = self
+
+    def end_by_order(self) -> None:
+        """On a stream, a later operation has ended, and so have these."""
+        if not self._is_finished:
+            self._finish()
 
     def adopt(self, works: Sequence["Work"]) -> None:
         """Waits for the operations of `works` from now on."""
