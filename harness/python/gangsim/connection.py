@@ -113,7 +113,7 @@ class Connection:
         self.send(frame)
         pending = Pending(number, operation, block, self)
         if self._identity.is_stream_ordered:
-            self._identity.started.append(pending)
+            self._identity.started[pending] = None
         return pending
 
     def wait(self, pending: Sequence[Pending], threads: Sequence[int], place: bytes,
@@ -134,15 +134,16 @@ class Connection:
     def _end_started(self, before: Optional[int] = None) -> None:
         """On a stream, what this rank has started before an operation that has ended is complete:
         all, or those with numbers less than `before`."""
-        started = self._identity.started
-        is_older = [before is None or each.number < before for each in started]
-        older = [each for each, is_one in zip(started, is_older) if is_one]
-        self._identity.started = [each for each, is_one in zip(started, is_older) if not is_one
-                                  and each.result is None]
-        for each in older:
-            if each.result is None and each.work is not None:
+        started = self._identity.started  # to which other threads add
+        for each in list(started):
+            if each.result is None and before is not None and each.number >= before:
+                continue
+            started.pop(each, None)
+            if each.result is not None:
+                continue
+            if each.work is not None:
                 each.work.end_by_order()
-            elif each.result is None:
+            else:
                 self.wait([each], (), call_site.here())
 
     def wait_any(self, pending: Sequence[Pending], threads: Sequence[int],

@@ -37,7 +37,7 @@ class Identity:
         self.rank, self.world_size, self.seed = rank, world_size, 0
         self.numbers = itertools.count(1)
         self.is_stream_ordered = False
-        self.started = []  # operations on a stream that nothing has waited for yet, oldest first
+        self.started = {}  # operations on a stream that nothing has waited for yet, oldest first
         self.has_spoken = False
         self.knows_end = False  # has been told that the run is over
         self.turn = None  # where ranks are threads, of which one at a time computes
