@@ -78,6 +78,7 @@ class Processes(Ways):
         ended = run("stream_order.py", "--execution", "stream_ordered")
         self.assertEqual((ended.status, ended.findings), (0, []), ended.text)
         self.assertIn("[0] all well", ended.text)
+        self.assertEqual(run("stream_order.py").findings[0][0], "rank_failed")
 
     @unittest.skipIf(VERSION < (2, 14), "runs on PyTorch 2.14, whose groups can be shrunk")
     def test_survivors_of_a_crash_go_on_without_it(self):

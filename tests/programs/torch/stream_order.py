@@ -1,6 +1,6 @@
 """Works that nobody waits for by themselves: on a stream, as NCCL's are, a later call ends them.
 
-With `gangsim torch --execution stream_ordered`; otherwise, they are the finding `unwaited_work`.
+With `gangsim torch --execution stream_ordered`. Otherwise, they have not ended, and a check fails.
 """
 
 import torch
