@@ -140,7 +140,7 @@ for place in (cuda, cuda.random):
     place.set_rng_state(state, device="cuda:1")
     assert torch.equal(torch.rand(1), first)
     assert len(place.get_rng_state_all()) == 2
-assert cuda.memory.max_memory_allocated() == 0
+assert cuda.memory.max_memory_allocated() == 0 and cuda.memory.__name__ == "torch.cuda.memory"
 
 properties = cuda.get_device_properties(0)
 assert properties.total_memory == cuda.mem_get_info()[1] and properties.name

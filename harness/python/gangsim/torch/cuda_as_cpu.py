@@ -205,8 +205,9 @@ def _replace_cuda() -> None:
         torch.cpu.current_stream = streams.current
     cuda.device = lambda _=None: contextlib.nullcontext()
     for part in (cuda.random, cuda.memory):  # where these functions are from
-        for name in [name for name in vars(part) if hasattr(cuda, name)]:
-            setattr(part, name, getattr(cuda, name))
+        for name in list(vars(part)):
+            if hasattr(cuda, name) and not name.startswith("__"):
+                setattr(part, name, getattr(cuda, name))
 
 
 def _device_count() -> int:
