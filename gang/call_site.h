@@ -1,7 +1,6 @@
 // Where a call is in a program's source.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <compare>
 #include <cstdint>
@@ -20,12 +19,11 @@ namespace gang {
 class CallSite {
  public:
   // Unknown: no file, line 0.
-  constexpr CallSite() noexcept : text_("") {}
+  constexpr CallSite() noexcept = default;
 
   // The place of the call that uses this as a default argument.
-  static constexpr CallSite here(
-      std::source_location location = std::source_location::current()) noexcept {
-    return CallSite(location);
+  static CallSite here(std::source_location location = std::source_location::current()) noexcept {
+    return CallSite(std::bit_cast<const char*>(location), location.line(), Form::compiled);
   }
 
   // An explicit place, for front ends that interpret a program. No file: null or "".
@@ -39,43 +37,53 @@ class CallSite {
   }
 
   constexpr const char* file() const noexcept {
-    return form_ == Form::compiled ? compiled_.file_name() : text_;
+    return form() == Form::compiled ? location().file_name() : text_;
   }
-  constexpr std::uint32_t line() const noexcept { return line_; }
+  constexpr std::uint32_t line() const noexcept {
+    return static_cast<std::uint32_t>(line_and_form_ >> 32);
+  }
   // "void train(gang::Gang&)"; empty if not known.
   constexpr const char* function() const noexcept {
-    if (form_ == Form::compiled) return compiled_.function_name();
-    return form_ == Form::file ? "" : text_ + std::string_view(text_).size() + 1;
+    if (form() == Form::compiled) return location().function_name();
+    return form() == Form::file ? "" : text_ + std::string_view(text_).size() + 1;
+  }
+
+  // A copy, made word by word.
+  constexpr CallSite in_words() const noexcept {
+    CallSite copy;
+    copy.text_ = text_;
+    copy.line_and_form_ = line_and_form_;
+    return copy;
   }
 
   // Compares texts, not pointers: equal literals of two source files are two places in memory.
   friend constexpr bool operator==(const CallSite& a, const CallSite& b) noexcept {
-    return a.line_ == b.line_ && std::string_view(a.file()) == b.file() &&
+    return a.line() == b.line() && std::string_view(a.file()) == b.file() &&
            std::string_view(a.function()) == b.function();
   }
 
   // The same at a glance: false also for most equal ones that were made at different places.
   friend bool is_same_object(const CallSite& a, const CallSite& b) noexcept {
-    using Words = std::array<std::uint64_t, 2>;
-    const auto [text, line] = std::bit_cast<Words>(a);
-    const auto [other_text, other_line] = std::bit_cast<Words>(b);
-    return text == other_text && line == other_line;
+    return a.text_ == b.text_ && a.line_and_form_ == b.line_and_form_;
   }
 
  private:
   enum class Form : std::uint32_t { file, file_and_function, compiled };
 
-  constexpr explicit CallSite(std::source_location location) noexcept
-      : compiled_(location), line_(location.line()), form_(Form::compiled) {}
   constexpr CallSite(const char* text, std::uint32_t line, Form form) noexcept
-      : text_(text), line_(line), form_(form) {}
+      : text_(text), line_and_form_(std::uint64_t{line} << 32 | static_cast<std::uint64_t>(form)) {}
 
-  union {
-    std::source_location compiled_;
-    const char* text_;
-  };
-  std::uint32_t line_ = 0;
-  Form form_ = Form::file;
+  constexpr Form form() const noexcept {
+    return static_cast<Form>(static_cast<std::uint32_t>(line_and_form_));
+  }
+  std::source_location location() const noexcept {
+    return std::bit_cast<std::source_location>(text_);
+  }
+
+  // Two words, each read and written at once. Were they made of parts, a call that passes them on
+  // would wait until its own parts have reached memory.
+  const char* text_ = "";            // Form::compiled: the words of a source_location
+  std::uint64_t line_and_form_ = 0;  // Form::file
 };
 
 // "train.cc:41": the last component of the file, a colon and the line; "unknown" without a file.

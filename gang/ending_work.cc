@@ -61,14 +61,14 @@ void EndingWork::await() {
   while (!has_ended()) board_->changed().wait(lock);
 }
 
-bool EndingWork::wait(std::optional<Duration> timeout) {
-  if (!timeout) {
+bool EndingWork::wait(Duration timeout) {
+  if (timeout == no_timeout) {
     if (!has_ended()) await();
     rethrow();
     return true;
   }
   Runtime& runtime = board_->runtime();
-  const TimePoint deadline = deadline_after(runtime, *timeout);
+  const TimePoint deadline = deadline_after(runtime, timeout);
   if (!has_ended()) {
     runtime.before_look();  // it may end at once
     run_in_background();

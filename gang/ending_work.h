@@ -52,7 +52,7 @@ class EndingWork : public WorkState {
   // `call_site`: where it was started.
   explicit EndingWork(std::shared_ptr<CompletionBoard> board, const CallSite& call_site = {});
 
-  bool wait(std::optional<Duration> timeout) override;
+  bool wait(Duration timeout) override;
   bool test() override;
   Received received() const override { return received_; }
   std::size_t wait_any(std::span<WorkState* const> works) override;

@@ -23,13 +23,6 @@ std::shared_ptr<Gang> Gang::do_shrink(const ShrinkOptions&, const CallSite&) {
                      " cannot shrink a gang; sim, gloo, nccl and fake can");
 }
 
-Work Gang::start(Operation operation, CallMode mode) {
-  operation.collective.blocking = mode == CallMode::blocking;
-  if (mode == CallMode::started) return do_start(operation);
-  const Received received = do_run(operation);
-  return Work(received);
-}
-
 std::shared_ptr<Gang> Gang::create(Operation operation, OperationExtras extras) {
   std::shared_ptr<Gang> child;
   extras.created = &child;

@@ -330,7 +330,10 @@ class Gang {
 
  private:
   Received run(Operation operation) { return do_run(operation); }
-  Work start(Operation operation, CallMode mode);
+  Work start(Operation operation, CallMode mode) {
+    operation.collective.blocking = mode == CallMode::blocking;
+    return mode == CallMode::started ? do_start(operation) : Work(do_run(operation));
+  }
   std::shared_ptr<Gang> create(Operation operation, OperationExtras extras);
 
   std::shared_ptr<const GangInfo> info_;

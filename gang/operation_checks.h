@@ -17,7 +17,7 @@ namespace gang {
 struct Call {
   Call(const Gang& on, const CallOptions& with, const CallSite& at,
        OperationKind as = OperationKind::barrier)
-      : gang(on), options(with), call_site(at), kind(as) {}
+      : gang(on), options(with), call_site(at.in_words()), kind(as) {}
   // Field by field, where a check has failed. Were it a copy as a whole, every call would be put
   // together in memory for it.
   [[gnu::always_inline]] Call(const Call& other)

@@ -6,12 +6,6 @@
 namespace gang {
 namespace {
 
-// Whether the operation refers to anything but tensors' memory and results.
-bool borrows(const Operation& operation) noexcept {
-  return operation.extras != &no_extras || !operation.guarded.empty() ||
-         !operation.collective.label.empty();
-}
-
 template <typename T>
 std::vector<T> copy_of(std::span<const T> list) {
   return {list.begin(), list.end()};
@@ -51,14 +45,10 @@ struct OwnedOperation::Lists {
   OperationExtras extras;  // refer to the lists above
 };
 
-OwnedOperation::OwnedOperation(const Operation& operation) : operation_(operation) {
-  if (borrows(operation)) own_lists();
-}
-
-OwnedOperation::~OwnedOperation() = default;
+void OwnedOperation::Drop::operator()(const Lists* lists) const noexcept { delete lists; }
 
 void OwnedOperation::own_lists() {
-  lists_ = std::make_unique<const Lists>(operation_);
+  lists_.reset(new Lists(operation_));
   operation_.extras = &lists_->extras;
   operation_.guarded = lists_->guarded;
   operation_.collective.label = lists_->label;

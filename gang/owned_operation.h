@@ -12,19 +12,26 @@ namespace gang {
 // backends that continue after do_start has returned. Pinned.
 class OwnedOperation {
  public:
-  explicit OwnedOperation(const Operation& operation);
+  explicit OwnedOperation(const Operation& operation) : operation_(operation) {
+    const bool borrows = operation.extras != &no_extras || !operation.guarded.empty() ||
+                         !operation.collective.label.empty();
+    if (borrows) [[unlikely]]
+      own_lists();
+  }
   OwnedOperation(const OwnedOperation&) = delete;
   OwnedOperation& operator=(const OwnedOperation&) = delete;
-  ~OwnedOperation();
 
   Operation& get() noexcept { return operation_; }
 
  private:
   struct Lists;
+  struct Drop {
+    void operator()(const Lists* lists) const noexcept;
+  };
   void own_lists();
 
   Operation operation_;
-  std::unique_ptr<const Lists> lists_;  // null: it borrows none
+  std::unique_ptr<const Lists, Drop> lists_;  // null: it borrows none
 };
 
 }  // namespace gang

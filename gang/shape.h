@@ -16,7 +16,7 @@ class Shape {
  public:
   static constexpr std::size_t max_rank = 8;
 
-  constexpr Shape() noexcept { extents_[0] = extents_[1] = 0; }
+  constexpr Shape() noexcept { extents_[0] = 0; }
 
   // Copies only the extents in use, since every call of a collective copies a few shapes.
   [[gnu::always_inline]] constexpr Shape(const Shape& other) noexcept { copy(other); }
@@ -60,18 +60,18 @@ class Shape {
   [[gnu::always_inline]] constexpr void copy(const Shape& other) noexcept {
     count_ = other.count_;
     dimensions_ = other.dimensions_;
+    // Alone: together with the second, it would be waited for until it has reached memory.
     extents_[0] = other.extents_[0];
-    extents_[1] = other.extents_[1];
-    if (dimensions_ > 2) [[unlikely]]
+    if (dimensions_ > 1) [[unlikely]]
       copy_further(other);
   }
   [[gnu::noinline]] constexpr void copy_further(const Shape& other) noexcept {
-    for (std::size_t i = 2; i < dimensions_; ++i) extents_[i] = other.extents_[i];
+    for (std::size_t i = 1; i < dimensions_; ++i) extents_[i] = other.extents_[i];
   }
 
   std::int64_t count_ = 1;
   std::size_t dimensions_ = 0;
-  // Those beyond dimensions_ and the second are never read: most shapes are copied without a loop.
+  // Those beyond dimensions_ and the first are never read: most shapes are copied without a loop.
   std::array<std::int64_t, max_rank> extents_;
 };
 

@@ -50,15 +50,13 @@ void Work::detach() noexcept {
 
 void Work::wait() {
   if (state_ == nullptr) return;
-  observe(observed_, [this] { return state_->wait(std::nullopt); });
+  observe(observed_, [this] { return state_->wait(no_timeout); });
 }
 
 bool Work::wait(Duration timeout) {
   check_timeout("wait", timeout);
   if (state_ == nullptr) return true;
-  return observe(observed_, [this, timeout] {
-    return timeout == no_timeout ? state_->wait(std::nullopt) : state_->wait(timeout);
-  });
+  return observe(observed_, [this, timeout] { return state_->wait(timeout); });
 }
 
 bool Work::test() {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "gang/collective.h"
@@ -22,9 +21,9 @@ class WorkState {
  public:
   virtual ~WorkState() = default;
 
-  // Blocks until complete (true) or until `timeout` has passed (false; the operation continues).
-  // Throws the operation's error if it failed.
-  virtual bool wait(std::optional<Duration> timeout) = 0;
+  // Blocks until complete (true) or until `timeout` has passed, which no_timeout never does (false;
+  // the operation continues). Throws the operation's error if it failed.
+  virtual bool wait(Duration timeout) = 0;
 
   // Whether it is complete, without blocking; a scheduling point if it is not. Throws as wait.
   virtual bool test() = 0;

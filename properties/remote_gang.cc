@@ -78,13 +78,14 @@ class RemoteWork final : public WorkState {
   RemoteWork(Client& client, std::uint64_t id, std::vector<Elements> outputs)
       : client_(client), id_(id), outputs_(std::move(outputs)) {}
 
-  bool wait(std::optional<Duration> timeout) override {
-    if (timeout) throw NotSupported("wait: a remote operation has no timeout of its own");
+  bool wait(Duration timeout) override {
+    if (timeout != no_timeout)
+      throw NotSupported("wait: a remote operation has no timeout of its own");
     if (!result_) result_ = client_.wait(id_);
     received_ = deliver(*result_, outputs_);
     return true;
   }
-  bool test() override { return result_ || client_.test(id_) ? wait({}) : false; }
+  bool test() override { return result_ || client_.test(id_) ? wait(no_timeout) : false; }
   Received received() const override { return received_; }
   std::size_t wait_any(std::span<WorkState* const>) override {
     throw NotSupported("wait_any: remote operations are waited for one by one");

@@ -46,7 +46,7 @@ class ServedWork final : public WorkState {
   ServedWork(Work work, Server& server)
       : work_(std::move(work)), server_(server), waiting_(server.make_mutex()) {}
 
-  bool wait(std::optional<Duration>) override {
+  bool wait(Duration) override {
     if (!std::exchange(is_told_, true)) {
       server_.take_turn();
       end();
@@ -55,7 +55,7 @@ class ServedWork final : public WorkState {
     return true;
   }
   bool test() override {
-    if (is_told_) return wait({});
+    if (is_told_) return wait(no_timeout);
     server_.take_turn();
     if (!has_ended_) {
       const std::lock_guard lock(*waiting_);

@@ -66,7 +66,7 @@ Received NcclGang::do_run(Operation& operation) {
 Received NcclGang::run_to_end(const Operation& operation) {
   const std::shared_ptr<NcclFlight> flight = launch_and_track(operation, true);
   device().await(*flight);
-  flight->wait(std::nullopt);
+  flight->wait(no_timeout);
   return flight->received();
 }
 

@@ -26,13 +26,10 @@ class RecordedWork final : public WorkState {
   RecordedWork(Work inner, std::shared_ptr<CallRing> ring, std::uint32_t gang, std::uint64_t record)
       : inner_(std::move(inner)), ring_(std::move(ring)), gang_(gang), record_(record) {}
 
-  bool wait(std::optional<Duration> timeout) override {
+  bool wait(Duration timeout) override {
     ring_->begin_wait(record_);
-    const bool is_done = noting_broken(*ring_, gang_, [this, timeout] {
-      if (timeout) return inner_.wait(*timeout);
-      inner_.wait();
-      return true;
-    });
+    const bool is_done =
+        noting_broken(*ring_, gang_, [this, timeout] { return inner_.wait(timeout); });
     if (is_done)
       ring_->complete(record_);
     else

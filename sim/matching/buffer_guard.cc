@@ -37,21 +37,14 @@ bool has_lists(const Operation& operation) noexcept {
 
 }  // namespace
 
-BufferGuard::BufferGuard(const PendingOperation& pending)
-    : pending_(pending), has_lists_(has_lists(*pending.operation)) {
-  std::size_t regions = 0;
-  any_region([this, &regions](const Elements& memory, bool is_output) {
+void BufferGuard::add_regions() {
+  has_lists_ = has_lists(*pending_.operation);
+  any_region([this](const Elements& memory, bool is_output) {
     using Against = MemoryFence::Against;
     fence_.add(memory, is_output ? Against::every_access : Against::writes);
     if (memory.size_bytes() >= MemoryFence::least_bytes_unmapped) has_large_region_ = true;
-    const bool is_only = ++regions == 1;
-    // Where fences are fatal, a digest has to be let in.
-    const bool are_few = memory.size_bytes() <= sizeof digest_ && !MemoryFence::is_fatal;
-    few_ = is_only && are_few ? std::span<const std::byte>(memory.data(), memory.size_bytes())
-                              : std::span<const std::byte>();
     return false;
   });
-  digest_ = digest();
 }
 
 std::uint64_t BufferGuard::digest_of_regions() const noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,11 @@ struct World;
 class BufferGuard {
  public:
   // `pending` must outlive the guard. Takes the first digest.
-  explicit BufferGuard(const PendingOperation& pending);
+  explicit BufferGuard(const PendingOperation& pending)
+      : pending_(pending), few_(few_of(*pending.operation)) {
+    if (few_.empty()) add_regions();
+    digest_ = digest();
+  }
 
   // From now on the memory belongs to the operation.
   void close() { fence_.close(); }
@@ -68,11 +73,29 @@ class BufferGuard {
   bool any_region(const Visit& visit) const;
   template <typename Visit>
   bool any_listed_region(const Visit& visit) const;
-  // Of a few bytes: these themselves.
+  // All of its memory, if that is one region of a few bytes; else none. Nor where fences are fatal,
+  // since what reads that memory has to be let in.
+  static std::span<const std::byte> few_of(const Operation& operation) noexcept {
+    const bool may_have_lists = operation.extras != &no_extras || !operation.guarded.empty();
+    if (may_have_lists || MemoryFence::is_fatal) return {};
+    const Elements& output = operation.output;
+    const Elements& input = operation.input;
+    if (output.data() != input.data() && output.count() != 0 && input.count() != 0) return {};
+    const Elements& only = output.data() != input.data() && output.count() == 0 ? input : output;
+    if (only.size_bytes() > sizeof digest_) return {};
+    return {only.data(), only.size_bytes()};
+  }
+  [[gnu::noinline]] void add_regions();
+  // Of few_: these bytes themselves.
   std::uint64_t digest() const noexcept {
     return few_.empty() ? digest_of_regions() : number_of_few();
   }
   std::uint64_t number_of_few() const noexcept {
+    // Read as it was written: parts put together in memory would have to be waited for.
+    if (std::uint32_t number = 0; few_.size() == sizeof number) [[likely]] {
+      std::memcpy(&number, few_.data(), sizeof number);
+      return number;
+    }
     std::uint64_t number = 0;
     copy_few(reinterpret_cast<std::byte*>(&number), few_.data(), few_.size());
     return number;
@@ -85,12 +108,12 @@ class BufferGuard {
   bool shares_memory_with(const BufferGuard& other) const noexcept;
 
   const PendingOperation& pending_;
-  const bool has_lists_;            // some of the memory is in lists of the call
-  std::span<const std::byte> few_;  // all of the memory, if it is one region of a few bytes
-  std::uint64_t digest_;
-  MemoryFence fence_;
+  const std::span<const std::byte> few_;
+  bool has_lists_ = false;         // some of the memory is in lists of the call
   bool has_large_region_ = false;  // which could be lost
   bool has_reported_ = false;
+  std::uint64_t digest_;
+  MemoryFence fence_;
 };
 
 template <typename Visit>

@@ -155,21 +155,18 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     note_parting(world_, gang, slot);
   ++counts_.completed_operations;
   recorder_.ended(TraceEventKind::complete, gang, slot.sequence_number, engine_.now());
-  if (slot.async_members == 0) {
-    const Operation& operation = *slot.members.front()->operation;
-    const std::size_t bytes = operation.input.size_bytes();
-    const bool is_small = is_inline_kind(operation.collective.kind, bytes);
-    if (engine_.are_calls_plain() || (is_small && !is_each_end_told(world_))) {
-      if (!is_small)
-        compute(gang, slot);
-      else if (bytes != 0)
-        compute_in_slot(slot);
-      return leave_results_in(slot);
-    }
-  } else {
-    check_buffers(world_, slot);
-  }
-  compute(gang, slot);
+  if (slot.async_members != 0) check_buffers(world_, slot);
+  const Operation& operation = *slot.members.front()->operation;
+  const std::size_t bytes = operation.input.size_bytes();
+  const bool is_small = is_inline_kind(operation.collective.kind, bytes);
+  const bool is_in_slot = is_small && (engine_.are_calls_plain() ||
+                                       (slot.async_members == 0 && !is_each_end_told(world_)));
+  if (!is_in_slot)
+    compute(gang, slot);
+  else if (bytes != 0)
+    compute_in_slot(slot);
+  if (slot.async_members == 0 && (is_in_slot || engine_.are_calls_plain()))
+    return leave_results_in(slot);
   if (const DeathsInside deaths = deaths_inside(world_); deaths != DeathsInside::none) {
     // A rank that has started it may have died since, or not: that is not tried both ways.
     if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);
@@ -183,6 +180,7 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
     PendingOperation& ended = *member;
     if (ended.has_ended()) continue;
     if (!has_children) ended.slot = nullptr;
+    slot.copy_result(ended.operation->output.data());
     if (ended.guard != nullptr) ended.guard->seal();
     end(ended, PendingStatus::complete);
   }

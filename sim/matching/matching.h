@@ -112,8 +112,7 @@ class Matching {
       pending.status = PendingStatus::complete;
     }
     if (slot.result_bytes != 0) {
-      if (pending.operation->output.data() != nullptr)
-        copy_few(pending.operation->output.data(), slot.result.data(), slot.result_bytes);
+      slot.copy_result(pending.operation->output.data());
     } else if (!slot.children.empty()) [[unlikely]] {
       take_child(pending, slot);
     }

@@ -237,37 +237,40 @@ Received SimGang::run_monitored_barrier(PendingOperation& pending) {
 
 Work SimGang::do_start(Operation& operation) {
   World& world = this->world();
-  if (world.interference != nullptr) [[unlikely]]
-    return start_under_faults(world, operation);
-  std::shared_ptr<SimWork> work;  // which a call that fails destroys without the guard
-  const Engine::Guard guard(world.engine);
-  world.engine.scheduling_point();
-  post_work(world, operation, nullptr, work);
-  return Work(std::move(work));
+  if (!world.engine.are_calls_plain()) return start_watched(world, operation);
+  std::shared_ptr<SimWork> failed;
+  return Work(posted_work<true>(world, operation, nullptr, failed));
 }
 
-void SimGang::post_work(World& world, Operation& operation, const CallFaults* faults,
-                        std::shared_ptr<SimWork>& work) {
+template <bool is_plain>
+std::shared_ptr<SimWork> SimGang::posted_work(World& world, Operation& operation,
+                                              const CallFaults* faults,
+                                              std::shared_ptr<SimWork>& failed) {
   if (is_used_) [[unlikely]]
     note_use_at_once(world, operation);
   number(world, operation);
-  work = std::allocate_shared<SimWork>(RecyclingAllocator<SimWork>(), operation, state(), rank(),
-                                       world.engine.current());
+  // Where it is made it stays: once moved, what was just written would be waited for.
+  std::shared_ptr<SimWork> work = std::allocate_shared<SimWork>(
+      RecyclingAllocator<SimWork>(), operation, *state_, rank(), world.engine.current<is_plain>());
   if (faults != nullptr) world.interference->links().copy_late(work->pending(), *faults);
-  work->post();
+  try {
+    work->post<is_plain>(world);
+  } catch (...) {
+    failed = std::move(work);
+    throw;
+  }
+  return work;
 }
 
-Work SimGang::start_under_faults(World& world, Operation& operation) {
-  std::shared_ptr<SimWork> work;
-  Work started;  // which a fault that leaves the call drops, without the guard
+Work SimGang::start_watched(World& world, Operation& operation) {
+  std::shared_ptr<SimWork> failed;  // destroyed without the guard
+  Work started;                     // the same, where a fault leaves the call
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  if (!counts_towards_faults(world)) {
-    post_work(world, operation, nullptr, work);
-    return Work(std::move(work));
-  }
+  if (world.interference == nullptr || !counts_towards_faults(world)) [[likely]]
+    return Work(posted_work<false>(world, operation, nullptr, failed));
   const CallFaults faults = faults_before(world, operation);
-  post_work(world, operation, &faults, work);
+  const auto work = posted_work<false>(world, operation, &faults, failed);
   started = Work(work);
   world.interference->inside(work->pending(), faults);
   world.interference->after(work->pending(), faults);

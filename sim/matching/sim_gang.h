@@ -85,12 +85,14 @@ class SimGang final : public Gang {
   bool counts_towards_faults(World& world) const noexcept;
   CallFaults faults_before(World& world, Operation& operation);
   [[gnu::noinline]] Received run_under_faults(World& world, Operation& operation);
+  // do_start, apart from the plain way.
+  [[gnu::noinline]] Work start_watched(World& world, Operation& operation);
   // Makes the work of a started operation, and posts it. `faults`: of a call that counts towards
-  // them; else null.
-  [[gnu::always_inline]] inline void post_work(World& world, Operation& operation,
-                                               const CallFaults* faults,
-                                               std::shared_ptr<SimWork>& work);
-  [[gnu::noinline]] Work start_under_faults(World& world, Operation& operation);
+  // them; else null. A work that fails is left in `failed`.
+  template <bool is_plain>
+  [[gnu::always_inline]] inline std::shared_ptr<SimWork> posted_work(
+      World& world, Operation& operation, const CallFaults* faults,
+      std::shared_ptr<SimWork>& failed);
 
   // Each rank holds several, in worlds of a million: nothing is kept here that another place tells.
   // The first three are in Gang's padding.

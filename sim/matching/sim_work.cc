@@ -31,29 +31,17 @@ void break_by_unwinding(World& world, GangState& gang, const PendingOperation& p
 
 }  // namespace
 
-SimWork::SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task)
-    : gang_(std::move(gang)),
-      operation_(operation),
-      pending_(operation_.get(), *gang_, rank, task) {
-  pending_.form = CallForm::started;
-  if (pending_.call().kind == OperationKind::batch) expand_batch(pending_);
-}
-
 SimWork::~SimWork() {
-  if (gang_->world == nullptr) return;
-  const Engine::Guard guard(gang_->world->engine);
+  World* const world = gang_.world;
+  if (world == nullptr) {
+    gang_.handles.drop();
+    return;
+  }
+  const Engine::Guard guard(world->engine);
   if (poller_ != nullptr && poller_->rare().polled == &pending_)
     poller_->make_rare().polled = nullptr;
   delist();
-  gang_.reset();
-}
-
-void SimWork::enlist() {
-  SimWork*& works = pending_.task->rank->works;
-  next_ = works;
-  if (next_ != nullptr) next_->previous_ = this;
-  works = this;
-  is_enlisted_ = true;
+  gang_.handles.drop_in_run();
 }
 
 void SimWork::delist() noexcept {
@@ -63,22 +51,11 @@ void SimWork::delist() noexcept {
 }
 
 World& SimWork::world() const {
-  if (gang_->world == nullptr) [[unlikely]]
+  if (gang_.world == nullptr) [[unlikely]]
     throw_ended("a work");
-  if (!gang_->world->engine.ends().is_on_this_thread()) [[unlikely]]
+  if (!gang_.world->engine.ends().is_on_this_thread()) [[unlikely]]
     throw_foreign_thread("a work");
-  return *gang_->world;
-}
-
-void SimWork::post() {
-  World& world = this->world();
-  if (world.options.buffer_guard) {
-    guard_.emplace(pending_);
-    pending_.guard = &*guard_;
-  }
-  world.matching.post(pending_);
-  if (guard_) guard_->close();
-  enlist();
+  return *gang_.world;
 }
 
 void SimWork::return_buffers(World& world) {
@@ -89,19 +66,21 @@ void SimWork::return_buffers(World& world) {
   guard_.reset();
 }
 
-bool SimWork::observe(World& world) {
-  if (is_taken_) return true;
+template <bool is_plain>
+void SimWork::observe(World& world) {
+  if (is_taken_) return;
   is_observed_ = true;
-  world.engine.current().end_polls();
-  if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
-    note_taken(*guide, pending_);
+  world.engine.current<is_plain>().end_polls();
+  if (!is_plain)
+    if (Guide* guide = world.engine.choices().guide()) [[unlikely]]
+      note_taken(*guide, pending_);
   pending_.waiter = nullptr;
   return_buffers(world);
   world.matching.take(pending_);  // throws on every call once it has failed
   is_taken_ = true;
+  if (is_plain) return;
   if (pending_.faults().corrupted_by >= 0) world.interference->corrupt_result(pending_);
   note_waited_by_order(world, next_);
-  return true;
 }
 
 void SimWork::note_waited_by_order(World& world, SimWork* youngest) {
@@ -113,22 +92,35 @@ void SimWork::note_waited_by_order(World& world, SimWork* youngest) {
   }
 }
 
-bool SimWork::wait(std::optional<Duration> timeout) {
+bool SimWork::wait(Duration timeout) {
   if (is_taken_) return true;
   World& world = this->world();
+  if (timeout != no_timeout || !world.engine.are_calls_plain()) return wait_watched(world, timeout);
+  if (!Matching::has_ended(pending_)) {
+    Task& self = world.engine.current<true>();
+    const Wait wait{Wait::Reason::operation, &pending_};
+    pending_.waiter = &self;
+    do world.engine.block<true>(self, wait);
+    while (!Matching::has_ended(pending_));
+  }
+  observe<true>(world);
+  return true;
+}
+
+bool SimWork::wait_watched(World& world, Duration timeout) {
   const Engine::Guard guard(world.engine);
   world.engine.scheduling_point();
-  const TimePoint deadline =
-      timeout ? deadline_after(world.engine.now(), *timeout) : TimePoint::max();
+  const TimePoint deadline = deadline_after(world.engine.now(), timeout);
   const bool has_ended = wait_until(world, deadline);
   // What is in time is so in every schedule, unless it is a tie or time is real.
   const bool is_real_time = world.options.context == ContextKind::parallel;
-  if (timeout && (!has_ended || is_real_time || world.engine.now() >= deadline)) {
+  if (timeout != no_timeout && (!has_ended || is_real_time || world.engine.now() >= deadline)) {
     world.engine.choices().note_guided_choice();
     note_look_at_streams(world);
     if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   }
-  return has_ended && observe(world);
+  if (has_ended) observe<false>(world);
+  return has_ended;
 }
 
 bool SimWork::wait_until(World& world, TimePoint deadline) {
@@ -154,8 +146,9 @@ bool SimWork::test() {
   note_look_at_streams(world);
   if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
-    if (gang_->size() > 1) world.engine.choices().note_guided_choice();
-    return observe(world);
+    if (gang_.size() > 1) world.engine.choices().note_guided_choice();
+    observe<false>(world);
+    return true;
   }
   Choices& choices = world.engine.choices();
   Task& self = world.engine.current();
@@ -175,7 +168,8 @@ bool SimWork::test() {
   if (Guide* guide = choices.guide()) note_look(*guide, pending_);
   if (Matching::has_ended(pending_)) {
     choices.note_guided_choice();
-    return observe(world);
+    observe<false>(world);
+    return true;
   }
   note_found_pending();
   ++self.make_rare().polls;
@@ -227,19 +221,19 @@ std::size_t SimWork::wait_any(std::span<WorkState* const> works) {
 }
 
 bool SimWork::sees_end(World& world) {
-  if (gang_->size() > 1) world.engine.choices().note_guided_choice();
+  if (gang_.size() > 1) world.engine.choices().note_guided_choice();
   note_look_at_streams(world);
   if (Guide* guide = world.engine.choices().guide()) note_look(*guide, pending_);
   return Matching::has_ended(pending_);
 }
 
 void SimWork::dropped() noexcept {
-  if (gang_->world == nullptr) return;
-  World& world = *gang_->world;
+  if (gang_.world == nullptr) return;
+  World& world = *gang_.world;
   const Engine::Guard guard(world.engine);
   if (world.engine.is_over()) return;
   if (std::uncaught_exceptions() > 0) {
-    if (!sees_end(world)) break_by_unwinding(world, *gang_, pending_);
+    if (!sees_end(world)) break_by_unwinding(world, gang_, pending_);
     return;
   }
   // A failed operation is over, and its failure has been reported.
@@ -255,8 +249,8 @@ void SimWork::dropped() noexcept {
 
 void SimWork::detached(std::shared_ptr<WorkState> self) noexcept {
   std::vector<std::shared_ptr<WorkState>> ended;  // destroyed without the guard
-  if (gang_->world == nullptr) return;
-  World& world = *gang_->world;
+  if (gang_.world == nullptr) return;
+  World& world = *gang_.world;
   const Engine::Guard guard(world.engine);
   if (world.engine.is_over()) return;
   release_buffers();
@@ -276,16 +270,16 @@ void SimWork::outlived() noexcept {
   if (guard_) guard_->open();
   if (is_observed_ || is_waited_by_order_ || pending_.status == PendingStatus::failed) return;
   const std::size_t finding =
-      is_detached_ ? BreakCause::no_finding : gang_->world->diagnosis.dropped(pending_);
-  if (sees_end(*gang_->world)) return;
+      is_detached_ ? BreakCause::no_finding : gang_.world->diagnosis.dropped(pending_);
+  if (sees_end(*gang_.world)) return;
   auto cause = std::make_shared<BreakCause>();
   cause->kind = GangErrorKind::peer_failed;
   cause->ranks_at_fault = {pending_.member};
   cause->reason =
-      fmt::format("{} ended without waiting for {}", members_text(*gang_, {pending_.member}),
-                  to_string(describe(pending_.call(), *gang_->info)));
+      fmt::format("{} ended without waiting for {}", members_text(gang_, {pending_.member}),
+                  to_string(describe(pending_.call(), *gang_.info)));
   cause->finding = finding;
-  gang_->world->matching.break_gang(*gang_, std::move(cause));
+  gang_.world->matching.break_gang(gang_, std::move(cause));
 }
 
 void report_outliving_works(RankState& rank) noexcept {

@@ -7,24 +7,27 @@
 #include "gang/owned_operation.h"
 #include "gang/work.h"
 #include "sim/matching/buffer_guard.h"
+#include "sim/matching/matching.h"
 #include "sim/state/gang_state.h"
+#include "sim/state/world.h"
 
 namespace gang::sim {
-
-struct World;
 
 // Keeps a copy of everything that start_ borrowed, and the operation itself while it is in
 // progress. The handle's destructor waits, so the engine's lists never outlive it in a running
 // world.
 class SimWork final : public WorkState {
  public:
-  SimWork(const Operation& operation, std::shared_ptr<GangState> gang, int rank, Task& task);
+  [[gnu::always_inline]] inline SimWork(const Operation& operation, GangState& gang, int rank,
+                                        Task& task);
   ~SimWork() override;
 
-  // Posts the operation to the engine, under its Guard. Throws GangError if the gang is broken.
-  void post();
+  // Posts the operation to the engine, under its Guard. Throws GangError if the gang is broken. For
+  // `is_plain`, see Engine::are_calls_plain.
+  template <bool is_plain>
+  [[gnu::always_inline]] inline void post(World& world);
 
-  bool wait(std::optional<Duration> timeout) override;
+  bool wait(Duration timeout) override;
   bool test() override;
   Received received() const override { return pending_.received; }
   std::size_t wait_any(std::span<WorkState* const> works) override;
@@ -52,18 +55,21 @@ class SimWork final : public WorkState {
   void outlived() noexcept;
 
  private:
-  bool observe(World& world);
+  template <bool is_plain>
+  [[gnu::always_inline]] inline void observe(World& world);
+  [[gnu::noinline]] bool wait_watched(World& world, Duration timeout);
   void note_found_pending();
   // The program ends without having waited for it: what follows depends on whether it has ended.
   bool sees_end(World& world);
-  void return_buffers(World& world);  // returns an ended operation's buffers to the program
+  [[gnu::always_inline]] inline void return_buffers(
+      World& world);  // returns an ended operation's buffers to the program
   bool wait_until(World& world, TimePoint deadline);
   void enlist();
   void delist() noexcept;
 
   World& world() const;  // throws InvalidOperation after the run
 
-  std::shared_ptr<GangState> gang_;
+  GangState& gang_;  // one of whose owners it is
   OwnedOperation operation_;
   PendingOperation pending_;
   std::optional<BufferGuard> guard_;
@@ -76,6 +82,36 @@ class SimWork final : public WorkState {
   bool is_waited_by_order_ = false;
   bool is_detached_ = false;
 };
+
+inline SimWork::SimWork(const Operation& operation, GangState& gang, int rank, Task& task)
+    : gang_(gang), operation_(operation), pending_(operation_.get(), gang, rank, task) {
+  pending_.form = CallForm::started;
+  if (pending_.call().kind == OperationKind::batch) [[unlikely]]
+    expand_batch(pending_);
+  gang.handles.add();
+}
+
+template <bool is_plain>
+inline void SimWork::post(World& world) {
+  if (world.options.buffer_guard) {
+    guard_.emplace(pending_);
+    pending_.guard = &*guard_;
+  }
+  if (is_plain)
+    world.matching.post_inline<true>(pending_);
+  else
+    world.matching.post(pending_);
+  if (guard_) guard_->close();
+  enlist();
+}
+
+inline void SimWork::enlist() {
+  SimWork*& works = pending_.task->rank->works;
+  next_ = works;
+  if (next_ != nullptr) next_->previous_ = this;
+  works = this;
+  is_enlisted_ = true;
+}
 
 // Calls outlived on every remaining work of the rank.
 void report_outliving_works(RankState& rank) noexcept;

@@ -56,6 +56,11 @@ struct MatchSlot : Recycled<MatchSlot> {
 
   bool is_full() const noexcept { return arrived == size; }
 
+  // Copies `result`, if there is one, to the memory of a member; null: it gets none.
+  void copy_result(std::byte* output) const noexcept {
+    if (result_bytes != 0 && output != nullptr) copy_few(output, result.data(), result_bytes);
+  }
+
   std::uint64_t sequence_number = 0;
   Fingerprint first;
   const std::uint32_t size;  // of the gang
@@ -64,7 +69,7 @@ struct MatchSlot : Recycled<MatchSlot> {
   std::uint32_t async_members = 0;
   bool is_mismatched = false;
   bool is_complete = false;
-  std::uint8_t result_bytes = 0;  // in `result`, which members take when they resume
+  std::uint8_t result_bytes = 0;  // in `result`, which those that block take when they resume
   bool has_other_places = false;  // some member called it at another site than the first
   std::uint8_t value_bytes = 0;   // that each seat keeps; set by the first member
   CallSite first_site;            // of the first member

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "gang/error.h"
 #include "gang/work.h"
@@ -17,13 +16,13 @@ class ScriptedWork : public WorkState {
   Received got;
   int waits = 0;
   int drops = 0;
-  std::optional<Duration> last_timeout;
+  Duration last_timeout{0};
 
   // A wait without a timeout completes the operation; one with a timeout passes.
-  bool wait(std::optional<Duration> timeout) override {
+  bool wait(Duration timeout) override {
     ++waits;
     last_timeout = timeout;
-    if (!timeout) complete = true;
+    if (timeout == no_timeout) complete = true;
     return test();
   }
 

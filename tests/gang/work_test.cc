@@ -39,7 +39,7 @@ TEST(Work, WaitBlocksUntilComplete) {
   EXPECT_FALSE(work.test());
   work.wait();
   EXPECT_TRUE(work.test());
-  EXPECT_EQ(state->last_timeout, std::nullopt);
+  EXPECT_EQ(state->last_timeout, no_timeout);
 }
 
 TEST(Work, ATimedWaitThatPassesLetsTheOperationContinue) {
@@ -55,7 +55,7 @@ TEST(Work, ATimedWaitWithNoTimeoutWaitsForever) {
   const auto state = pending_work();
   Work work(state);
   EXPECT_TRUE(work.wait(no_timeout));
-  EXPECT_EQ(state->last_timeout, std::nullopt);
+  EXPECT_EQ(state->last_timeout, no_timeout);
 }
 
 TEST(Work, TimeoutsMustBePositive) {
@@ -161,7 +161,7 @@ TEST(Work, AssigningDropsTheFormerWork) {
 struct Unwinding {};
 class UnwindingWork final : public ScriptedWork {
  public:
-  bool wait(std::optional<Duration>) override { throw Unwinding(); }
+  bool wait(Duration) override { throw Unwinding(); }
 };
 
 TEST(Work, ForeignExceptionsPassThroughUnseen) {

@@ -99,7 +99,7 @@ TEST(MessagesKeepOrder, ASenderThatIsMisnamedIsCaught) {
         }
         class Done final : public WorkState {
          public:
-          bool wait(std::optional<Duration>) override { return true; }
+          bool wait(Duration) override { return true; }
           bool test() override { return true; }
           Received received() const override { return {0, 0}; }
           std::size_t wait_any(std::span<WorkState* const>) override { return 0; }

@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/sim/worlds.h"
 
@@ -57,6 +60,23 @@ TEST(BufferGuard, FindsAWrittenOutput) {
 TEST(BufferGuard, FindsFurtherMemoryThatTheCallNames) {
   EXPECT_THAT(ids_of(touched([](Buffers& b, SimulatedRank&) { b.further[2] = 1; })),
               ElementsAre("buffer_in_flight"));
+}
+
+// Memory of up to 8 bytes is compared as it is, more of it by a digest.
+TEST(BufferGuard, FindsAWriteToAnyByteOfLittleMemory) {
+  for (std::size_t size = 1; size <= 9; ++size) {
+    for (std::size_t written = 0; written < size; ++written) {
+      SCOPED_TRACE(fmt::format("byte {} of {}", written, size));
+      const Report report = run(2, [size, written](SimulatedRank& rank) {
+        std::vector<std::uint8_t> data(size, 1);
+        Work work = rank.root()->start_reduce(view(data), ReduceOperation::sum, 0);
+        if (rank.rank() == 1) ++data[written];
+        work.wait();
+      });
+      ASSERT_THAT(ids_of(report), ElementsAre("buffer_in_flight"));
+      EXPECT_THAT(report.findings[0].ranks, ElementsAre(1));
+    }
+  }
 }
 
 TEST(BufferGuard, FindsAWriteBetweenCompletionAndWait) {

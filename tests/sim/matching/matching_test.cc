@@ -36,6 +36,30 @@ TEST(Matching, ABlockingCallMatchesAStartedOne) {
   EXPECT_TRUE(report.holds());
 }
 
+// Little data is kept where the calls meet: of 5 numbers, no longer.
+TEST(Matching, MembersThatBlockAndMembersThatWaitGetTheSame) {
+  for (const std::size_t count : {1, 4, 5}) {
+    const Report report = run(3, [count](SimulatedRank& rank) {
+      Gang& gang = *rank.root();
+      const CallOptions how{.mode = rank.rank() == 1 ? CallMode::blocking : CallMode::started};
+      const std::int32_t own = rank.rank() + 1;
+      std::vector<std::int32_t> sum(count, own);
+      std::vector<std::int32_t> reduced(count, own);
+      std::vector<std::int32_t> sent(count, own);
+      std::vector<Work> works;
+      works.push_back(gang.start_all_reduce(view(sum), ReduceOperation::sum, how));
+      works.push_back(gang.start_reduce(view(reduced), ReduceOperation::sum, 2, how));
+      works.push_back(gang.start_broadcast(view(sent), 1, how));
+      works.push_back(gang.start_barrier(how));
+      Work::wait_all(works);
+      EXPECT_THAT(sum, testing::Each(6));
+      EXPECT_THAT(reduced, testing::Each(rank.rank() == 2 ? 6 : own));
+      EXPECT_THAT(sent, testing::Each(2));
+    });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
 TEST(Matching, OperationsOfOneGangCompleteInOrder) {
   const Report report = run(2, [](SimulatedRank& rank) {
     std::int32_t first = 1;

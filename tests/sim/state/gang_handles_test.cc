@@ -17,11 +17,25 @@ TEST(GangHandles, KeepTheirGangUntilTheLastIsDropped) {
     EXPECT_EQ(handles.gang(), nullptr);
     handles.add(gang);
     handles.add(gang);
+    handles.add();
     EXPECT_EQ(handles.gang(), gang);
     gang.reset();
     handles.drop();
+    handles.drop_in_run();
     EXPECT_FALSE(known.expired());
     handles.drop();
+    EXPECT_TRUE(known.expired());
+  });
+}
+
+TEST(GangHandles, TheLastMayBeDroppedDuringTheRun) {
+  run(1, [](SimulatedRank& rank) {
+    auto gang = std::make_shared<GangState>(rank.world());
+    gang->leave_run();
+    GangHandles& handles = gang->handles;
+    const std::weak_ptr<GangState> known = gang;
+    handles.add(std::move(gang));
+    handles.drop_in_run();
     EXPECT_TRUE(known.expired());
   });
 }
