@@ -180,6 +180,9 @@ class Beginnings(unittest.TestCase):
             self.assertIs(dist.ProcessGroupNCCL, names.ProcessGroupNCCL)
             options = names.ProcessGroupNCCL.Options(is_high_priority_stream=True)
         self.assertTrue(options.is_high_priority_stream)
+        hashed = torch._C._distributed_c10d._hash_tensors  # what PyTorch logs of objects
+        self.assertEqual(hashed([torch.arange(3)]), hashed([torch.arange(3)]))
+        self.assertNotEqual(hashed([torch.arange(3)]), hashed([torch.arange(4)]))
         self.assertEqual(names.default_pg_nccl_timeout, timedelta(minutes=10))
 
     def test_rpc_is_refused(self):

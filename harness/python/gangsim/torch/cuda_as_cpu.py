@@ -20,12 +20,9 @@ from . import streams, sync_batch_norm
 VARIABLE = "GANGSIM_CUDA_AS_CPU"  # the number of devices of a process that is not a rank
 
 # What PyTorch says where it is built without CUDA, or finds no GPU.
-_NO_ACCELERATOR = "Cannot access accelerator device"
 _COMPLAINTS = ("not compiled with CUDA", "_cuda_", "NVIDIA driver", "CUDA GPUs", "CUDA driver",
                "requires CUDA", "when CUDA is available", "from the 'CUDA' backend",
-               _NO_ACCELERATOR)
-_HINT_FOR_NUMBERS = ("with --cuda-as-cpu, torch.device(N) fails, as without a GPU; "
-                     "write torch.device('cuda', N)")
+               "Cannot access accelerator device")
 _MEMORY_BYTES = 1 << 36
 _mode = None
 
@@ -36,10 +33,7 @@ def is_asked_for() -> bool:
 
 def hint(error: BaseException) -> str:
     """What to do about an error of a script that wants CUDA; "" for any other error."""
-    text = str(error)
-    if is_asked_for():
-        return _HINT_FOR_NUMBERS if _NO_ACCELERATOR in text else ""
-    if not any(complaint in text for complaint in _COMPLAINTS):
+    if is_asked_for() or not any(complaint in str(error) for complaint in _COMPLAINTS):
         return ""
     return "`gangsim torch --cuda-as-cpu` runs scripts that ask for CUDA devices on the CPU"
 
@@ -118,6 +112,10 @@ def _mode_class():
 
         def __torch_function__(self, function, types, arguments=(), named=None):
             named = named or {}
+            if function is torch.device:  # of a number, PyTorch 2 asks for a GPU
+                return function(*map(_named_gpu, arguments[:1]), *arguments[1:],
+                                **{key: _named_gpu(value) if key == "device" else value
+                                   for key, value in named.items()})
             name = getattr(function, "__name__", "")
             if name in ("cuda", "pin_memory") and arguments:
                 return arguments[0]
