@@ -41,6 +41,19 @@ assert torch.ones(2, device=torch.device(0)).device.type == "cpu"
 assert torch.ones(2, device="meta").device.type == "meta"
 assert torch.ones(2, device=torch.device("meta")).device.type == "meta"
 
+with torch.cuda.device(1) as nothing:
+    assert torch.cuda.current_device() == 1 and nothing is None
+    with torch.cuda.device(None), torch.cuda.device("cuda:0"):
+        assert torch.cuda.current_device() == 0
+    assert torch.cuda.current_device() == 1
+assert torch.cuda.current_device() == 0
+
+before, other = torch.cuda.current_stream(), torch.cuda.Stream()
+with torch.cuda.stream(other), torch.cuda.stream(None):
+    assert torch.cuda.current_stream() is other
+assert torch.cuda.current_stream() is before
+assert isinstance(torch.cuda.stream(other), torch.cuda.StreamContext)
+
 assert x.cuda().type() == "torch.cuda.FloatTensor"
 for wanted in (torch.float64, torch.cuda.DoubleTensor, "torch.cuda.DoubleTensor"):
     assert x.type(wanted).type() == "torch.cuda.DoubleTensor"

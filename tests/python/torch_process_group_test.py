@@ -182,6 +182,25 @@ class Waiting(unittest.TestCase):
         self.assertFalse(send())
         self.assertFalse(calls.is_blocking_call(sys._getframe()))
 
+    def test_a_mode_that_calls_again_does_not_hide_who_calls(self):
+        # As PyTorch 2.14 does where a torch function mode is on.
+        def __torch_function__(function):
+            return function(async_op=True, is_again=True)
+
+        space = {"is_blocking": lambda: calls.is_blocking_call(sys._getframe(1)),
+                 "__torch_function__": __torch_function__}
+        for path, text in (
+                (calls.overrides.__file__,
+                 "def handle(function): return __torch_function__(function)"),
+                (calls._FILE, "def all_reduce(async_op=False, is_again=False):\n"
+                              "    return is_blocking() if is_again else handle(all_reduce)"),
+                (calls._TORCH + "distributed/algorithms/join.py",
+                 "def notify_join_context(): return all_reduce(async_op=True)\n"
+                 "def other(): return all_reduce(async_op=True)\n")):
+            exec(compile(text, path, "exec"), space)
+        self.assertTrue(space["notify_join_context"]())
+        self.assertFalse(space["other"]())
+
     def test_the_method_that_was_called_is_the_outermost(self):
         def outer():
             return inner()

@@ -13,7 +13,8 @@ from torch_ranks import VERSION, needs_threads, needs_torch, run
 # Programs that end well, with the PyTorch that they need at least.
 CORRECT = {
     "all_to_all.py": (1, 13), "any_source.py": (1, 13), "autograd.py": (1, 13),
-    "checkpoint.py": (2, 5), "coalesced.py": (2, 0), "collectives.py": (1, 13),
+    "checkpoint.py": (2, 5), "coalesced.py": (2, 0), "compiled.py": (2, 6),
+    "collectives.py": (1, 13),
     "collectives.py nccl": (1, 13), "data_loader.py": (1, 13), "data_types.py": (1, 13),
     "ddp.py": (1, 13), "ddp_checkpoint.py": (1, 13), "ddp_features.py": (1, 13),
     "dtensor.py": (2, 5), "forks.py": (1, 13), "fsdp.py": (2, 0), "fsdp.py 2": (2, 14),
@@ -65,7 +66,8 @@ class Processes(Ways):
         self.assertEqual(len({each.report["trace_digest"] for each in ended}), 1)
 
     def test_cuda_scripts_run_on_the_cpu(self):
-        for program, since in (("gpus.py", (1, 0)), ("fsdp_gpus.py", (2, 0)),
+        for program, since in (("gpus.py", (1, 0)), ("join.py", (1, 13)), ("fsdp_gpus.py", (2, 0)),
+                               ("compiled.py", (2, 6)),
                                ("pipeline.py", (2, 5)), ("tensor_parallel_gpus.py", (2, 6)),
                                ("shrink_gpus.py", (2, 14)), ("shrink_gpus.py leaves", (2, 14))):
             if VERSION < since:

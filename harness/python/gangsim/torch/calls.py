@@ -4,11 +4,13 @@ import os
 import sys
 from types import FrameType
 
+from torch import overrides
 from torch.distributed import distributed_c10d as c10d
 
 _FILE = c10d.__file__
 _TORCH = os.path.dirname(os.path.dirname(_FILE)) + os.sep
-_LOGGER = _FILE.replace("distributed_c10d.py", "c10d_logger.py")
+_WRAPPERS = frozenset((_FILE.replace("distributed_c10d.py", "c10d_logger.py"),
+                       overrides.__file__))
 _WITH_ASYNC_OP = frozenset((
     "all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor",
     "_all_gather_base", "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor",
@@ -44,9 +46,14 @@ def method_called_by(caller: FrameType) -> str:
 
 
 def _outer_name(frame: FrameType) -> str:
-    """The function that called this one, without what wraps it."""
+    """The function that called this one, without what wraps it.
+
+    PyTorch 2.14 asks torch function modes, too, which then call the function again.
+    """
     outer = frame.f_back
-    while outer is not None and outer.f_code.co_filename == _LOGGER:
+    while outer is not None and (
+            outer.f_code is frame.f_code or outer.f_code.co_name == "__torch_function__"
+            or outer.f_code.co_filename in _WRAPPERS):
         outer = outer.f_back
     if outer is None or not outer.f_code.co_filename.startswith(_TORCH):
         return ""

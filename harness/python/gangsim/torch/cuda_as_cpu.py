@@ -198,14 +198,29 @@ def _replace_cuda() -> None:
                 setattr(place, kind.__name__, kind)
     cuda.current_stream, cuda.default_stream = streams.current, lambda *_: streams.DEFAULT
     cuda.set_stream = streams.set_current
-    cuda.stream = cuda.StreamContext = lambda stream=None: stream or contextlib.nullcontext()
+    cuda.stream, cuda.StreamContext = lambda stream: cuda.StreamContext(stream), streams.StreamContext
     if hasattr(torch, "cpu"):
-        torch.cpu.current_stream = streams.current
-    cuda.device = lambda _=None: contextlib.nullcontext()
+        torch.cpu.current_stream = lambda *_: streams.current()
+    cuda.device = _DeviceContext
     for part in (cuda.random, cuda.memory):  # where these functions are from
         for name in list(vars(part)):
             if hasattr(cuda, name) and not name.startswith("__"):
                 setattr(part, name, getattr(cuda, name))
+
+
+class _DeviceContext:
+    """`with torch.cuda.device(d)`: the current device is `d`, or remains if that is None."""
+
+    def __init__(self, device=None):
+        self.device, self._before = device, []
+
+    def __enter__(self) -> None:
+        self._before.append(torch.cuda.current_device())
+        if self.device is not None:
+            torch.cuda.set_device(self.device)
+
+    def __exit__(self, *_) -> None:
+        torch.cuda.set_device(self._before.pop())
 
 
 def _device_count() -> int:
@@ -222,10 +237,10 @@ def _replace_accelerator() -> None:
         "is_available": _returning(True),
         "device_count": lambda: cuda.device_count(),
         "current_accelerator": lambda *_, **__: torch.device("cuda"),
-        "current_stream": streams.current,
-        "set_stream": streams.set_current,
+        "current_stream": lambda *_: streams.current(),
+        "set_stream": lambda stream: streams.set_current(stream),
         "synchronize": _returning(None),
-        "device_index": lambda _: contextlib.nullcontext(),
+        "device_index": _DeviceContext,
         "empty_cache": _returning(None),
         "empty_host_cache": _returning(None),
         "get_device_capability": lambda *_: {"supported_dtypes": {

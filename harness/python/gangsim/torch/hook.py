@@ -11,6 +11,8 @@ import sys
 
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+_COMPILER_RULES = "torch._dynamo.trace_rules"
+
 _loaded = set()
 
 
@@ -48,6 +50,7 @@ def install() -> None:
     """Redirects torch.distributed in this process, now or when it is imported. Idempotent."""
     for module in ("torch", "torch.distributed", "torch.distributed.rpc"):
         _after(module, _when_loaded)
+    _after(_COMPILER_RULES, _keep_from_compiler)
 
 
 def _after(module: str, then) -> None:
@@ -71,6 +74,14 @@ def _when_loaded() -> None:
         redirect.install()
         if "torch.distributed.rpc" in _loaded:
             redirect.refuse_rpc()
+
+
+def _keep_from_compiler() -> None:
+    """torch.compile calls our code, as it calls that of PyTorch's groups, and compiles none."""
+    add = getattr(sys.modules[_COMPILER_RULES], "add", None)
+    if add is not None:  # not in the first versions
+        _find_package()
+        add("gangsim")
 
 
 def _find_package() -> None:

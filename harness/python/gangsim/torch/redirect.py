@@ -313,7 +313,7 @@ def _stand_in_for_nccl(c10d) -> None:
     native = torch._C._distributed_c10d
     if not hasattr(native, "_hash_tensors"):  # logged at the debug level DETAIL
         native._hash_tensors = lambda tensors: zlib.crc32(
-            b"".join(tensor.contiguous().view(torch.uint8).numpy().tobytes() for tensor in tensors))
+            b"".join(tensor.clone().numpy().tobytes() for tensor in tensors))
     if hasattr(c10d, "ProcessGroupNCCL"):
         return
 

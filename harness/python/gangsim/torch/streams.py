@@ -53,6 +53,24 @@ def set_current(stream) -> None:
     _of_thread.current = stream
 
 
+class StreamContext:
+    """`with torch.cuda.stream(s)`: the thread's current stream is `s`, or remains if that is None.
+
+    A class, since torch.compile asks of objects whether they are one.
+    """
+
+    def __init__(self, stream=None):
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, *raised) -> None:
+        if self.stream is not None:
+            self.stream.__exit__(*raised)
+
+
 class Event(Stream):
     def elapsed_time(self, _) -> float:
         return 0.0
