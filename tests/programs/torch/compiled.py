@@ -1,6 +1,6 @@
 """torch.compile of a DDP model and of a function with collectives. PyTorch 2.
 
-The backend `aot_eager` traces and differentiates as the default one does, and needs no C++ compiler.
+The backend `aot_eager` traces and differentiates as the default one, and needs no C++ compiler.
 """
 
 import torch

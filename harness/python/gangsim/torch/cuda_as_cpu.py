@@ -198,7 +198,8 @@ def _replace_cuda() -> None:
                 setattr(place, kind.__name__, kind)
     cuda.current_stream, cuda.default_stream = streams.current, lambda *_: streams.DEFAULT
     cuda.set_stream = streams.set_current
-    cuda.stream, cuda.StreamContext = lambda stream: cuda.StreamContext(stream), streams.StreamContext
+    cuda.StreamContext = streams.StreamContext
+    cuda.stream = lambda stream: streams.StreamContext(stream)
     if hasattr(torch, "cpu"):
         torch.cpu.current_stream = lambda *_: streams.current()
     cuda.device = _DeviceContext
