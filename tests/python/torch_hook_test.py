@@ -95,6 +95,14 @@ class Imports(unittest.TestCase):
         self.assertEqual(self.loaded("torch", "torch.distributed", "torch.distributed.rpc"),
                          ["install", "refuse_rpc"])
 
+    def test_the_compiler_is_told_to_leave_the_package_alone(self):
+        rules = types.ModuleType("rules")
+        with mock.patch.dict(sys.modules, {hook._COMPILER_RULES: rules}):
+            hook._keep_from_compiler()  # one that takes no names
+            rules.add = self.calls.append
+            hook._keep_from_compiler()
+        self.assertEqual(self.calls, ["gangsim"])
+
     def test_the_package_is_found_wherever_the_program_is(self):
         with mock.patch.object(sys, "path", []):
             self.loaded("torch", "torch.distributed")
