@@ -61,8 +61,8 @@ class SimWork final : public WorkState {
   void note_found_pending();
   // The program ends without having waited for it: what follows depends on whether it has ended.
   bool sees_end(World& world);
-  [[gnu::always_inline]] inline void return_buffers(
-      World& world);  // returns an ended operation's buffers to the program
+  // Returns an ended operation's buffers to the program.
+  [[gnu::always_inline]] inline void return_buffers(World& world);
   bool wait_until(World& world, TimePoint deadline);
   void enlist();
   void delist() noexcept;
