@@ -159,14 +159,16 @@ void Matching::complete(GangState& gang, MatchSlot& slot) {
   const Operation& operation = *slot.members.front()->operation;
   const std::size_t bytes = operation.input.size_bytes();
   const bool is_small = is_inline_kind(operation.collective.kind, bytes);
-  const bool is_in_slot = is_small && (engine_.are_calls_plain() ||
-                                       (slot.async_members == 0 && !is_each_end_told(world_)));
+  const bool may_leave_in_slot =
+      engine_.are_calls_plain() || (is_small && !is_each_end_told(world_));
+  // Under faults, what started operations bring may be read late.
+  const bool is_in_slot =
+      is_small && (slot.async_members == 0 ? may_leave_in_slot : world_.interference == nullptr);
   if (!is_in_slot)
     compute(gang, slot);
   else if (bytes != 0)
     compute_in_slot(slot);
-  if (slot.async_members == 0 && (is_in_slot || engine_.are_calls_plain()))
-    return leave_results_in(slot);
+  if (slot.async_members == 0 && may_leave_in_slot) return leave_results_in(slot);
   if (const DeathsInside deaths = deaths_inside(world_); deaths != DeathsInside::none) {
     // A rank that has started it may have died since, or not: that is not tried both ways.
     if (slot.async_members != 0) engine_.choices().note_choice_point(Unguided::fault);

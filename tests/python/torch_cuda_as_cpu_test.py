@@ -43,7 +43,9 @@ assert torch.ones(2, device=torch.device("meta")).device.type == "meta"
 
 with torch.cuda.device(1) as nothing:
     assert torch.cuda.current_device() == 1 and nothing is None
-    with torch.cuda.device(None), torch.cuda.device("cuda:0"):
+    with torch.cuda.device(-1), torch.cuda.device(None):
+        assert torch.cuda.current_device() == 1
+    with torch.cuda.device("cuda:0"):
         assert torch.cuda.current_device() == 0
     assert torch.cuda.current_device() == 1
 assert torch.cuda.current_device() == 0

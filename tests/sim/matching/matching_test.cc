@@ -60,6 +60,25 @@ TEST(Matching, MembersThatBlockAndMembersThatWaitGetTheSame) {
   }
 }
 
+// Also of a program that writes too early, which then is not found: one program, one result.
+TEST(Matching, WhatIsBroughtIsTheSameWhoeverWatches) {
+  for (const bool is_watched : {false, true}) {
+    const Report report = run({.world_size = 2,
+                               .buffer_guard = false,
+                               .timeline = is_watched ? Recording::on : Recording::off},
+                              [](SimulatedRank& rank) {
+                                std::int32_t value = 1;
+                                std::int32_t sum = 0;
+                                Work work = rank.root()->start_all_reduce(
+                                    view_of(sum), view_of(value), ReduceOperation::sum);
+                                value = 100;
+                                work.wait();
+                                EXPECT_EQ(sum, 2);
+                              });
+    EXPECT_TRUE(report.holds()) << to_string(report);
+  }
+}
+
 TEST(Matching, OperationsOfOneGangCompleteInOrder) {
   const Report report = run(2, [](SimulatedRank& rank) {
     std::int32_t first = 1;

@@ -148,7 +148,9 @@ def _replace_cuda() -> None:
     cuda, current = torch.cuda, [0]
 
     def set_device(device) -> None:
-        current[0] = device if isinstance(device, int) else torch.device(device).index or 0
+        index = device if isinstance(device, int) else torch.device(device).index or 0
+        if index >= 0:  # as with a GPU, nothing happens otherwise
+            current[0] = index
 
     for value, names in (
             (None, ("synchronize", "empty_cache", "manual_seed", "manual_seed_all", "init",
